@@ -66,10 +66,9 @@ class Details:
         also: Other forms of them, which back another text and are demanded of none.
 
     Example:
-        >>> from dream.guards.names import builtin_vocabulary
-        >>> found = details_of("Ana pays 60 euros on 1 May 2025.", builtin_vocabulary())
+        >>> found = measures_of("Ana pays 60 euros on 1 May 2025.")
         >>> [str(detail) for detail in found]
-        ["name 'Ana'", "number '60 euros'", "date '1 May 2025'"]
+        ["number '60 euros'", "date '1 May 2025'"]
     """
 
     items: tuple[Detail, ...] = ()

@@ -244,6 +244,11 @@ def _examples(asked: Sequence[Assertion]) -> _Example:
     return max(_known(), key=likeness)
 
 
+def true_examples() -> frozenset[str]:
+    """Return the statements of the file that are true of what was said, for readers that can only compare words."""
+    return frozenset(one.true for one in _known())
+
+
 def _letters(texts: Iterable[str]) -> Counter[str]:
     """Count the pairs and triples of characters of texts."""
     text = " ".join(" ".join(texts).casefold().split())
@@ -265,4 +270,13 @@ def _from(given: Sequence[T], number: int) -> list[T]:
     return [*given[place:], *given[:place]]
 
 
-__all__ = ["CANARIES", "CONTROLS", "FILE", "LONGEST_CHECK", "ReaderChecks", "checks_of", "telling_words"]
+__all__ = [
+    "CANARIES",
+    "CONTROLS",
+    "FILE",
+    "LONGEST_CHECK",
+    "ReaderChecks",
+    "checks_of",
+    "telling_words",
+    "true_examples",
+]

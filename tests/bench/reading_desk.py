@@ -22,7 +22,7 @@ from dream.domain.rounds import Answer
 from dream.domain.verification import Assertion
 from dream.options import VerificationMode
 from dream.passes.second_reading import VerificationCall
-from tests.bench.second_readings import READINGS, batches, context_of, statements
+from tests.bench.second_readings import READINGS, batches, context_of, digest, statements
 from tests.bench.statement_set import HALVES, rows
 
 _FIRST, _SECOND = 2, 3
@@ -187,7 +187,10 @@ def keep(root: Path) -> None:
                 reading = question.readings.get(handle)
                 if behind["is"] == "statement" and reading is not None:
                     told = {name: reading.get(name, []) for name in ("reading", "quotes", "leftOut")}
-                    kept.append(orjson.dumps({"case": places[behind["text"]], "text": behind["text"], **told}))
+                    if told["reading"] != "says":
+                        told["quotes"] = []  # which decide nothing then
+                    text: str = behind["text"]
+                    kept.append(orjson.dumps({"case": places[text], "statement": digest(text), **told}))
     READINGS.write_bytes(b"\n".join(sorted(kept)) + b"\n")
 
 

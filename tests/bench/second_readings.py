@@ -91,6 +91,11 @@ def statements(half: str) -> Iterator[Statement]:
             yield Statement(half, row["id"], row["form"], row["language"], fault, assertion, verdict)
 
 
+def digest(text: str) -> str:
+    """Return what a statement's reading is found by."""
+    return blake2b(text.encode(), digest_size=8).hexdigest()
+
+
 def _line(row: Mapping[str, Any], place: int, *, is_told: bool) -> EvidenceLine:
     at = datetime.fromisoformat(f"{row['date']}T09:00:00Z") + timedelta(minutes=place)
     is_person = row["role"] != "assistant"
@@ -221,7 +226,7 @@ class Recorded:
     """Says what a model said when it was asked; it passes the checks, since readings of others are not kept.
 
     Args:
-        readings: Its readings, by the statement: no two of the set are the same.
+        readings: Its readings, by the digest of the statement: no two of the set are the same.
     """
 
     readings: Mapping[str, Mapping[str, Any]]
@@ -229,15 +234,17 @@ class Recorded:
     @classmethod
     def of(cls, path: Path) -> "Recorded":
         """Return the readings of a file."""
-        return cls({one["text"]: one for one in map(orjson.loads, path.read_bytes().splitlines())})
+        return cls({one["statement"]: one for one in map(orjson.loads, path.read_bytes().splitlines())})
 
-    def __call__(self, call: VerificationCall, request: ChatRequest) -> Answer:
-        """Answer a call; what was never asked of the model is left out."""
+    def __call__(self, call: VerificationCall, request: ChatRequest) -> Answer | None:
+        """Answer a call; what was never asked of the model is left out, and a call of nothing else has no answer."""
         del request
+        if not any(digest(one.text) in self.readings for _, one in call.statements):
+            return None
         checks = {**dict.fromkeys(call.canaries, "not_said"), **dict.fromkeys(call.controls, "says")}
         told = []
         for handle, one in call.handled:
-            known = {"reading": checks[one]} if one in checks else self.readings.get(one.text)
+            known = {"reading": checks[one]} if one in checks else self.readings.get(digest(one.text))
             if known is not None:
                 told.append({"quotes": [], "leftOut": [], **known, "id": handle})
         return {"readings": told}
@@ -315,6 +322,7 @@ __all__ = [
     "Spent",
     "Statement",
     "batches",
+    "digest",
     "read_batch",
     "statements",
     "tables",

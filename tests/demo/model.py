@@ -9,13 +9,18 @@ import orjson
 from agentcore.testing import ServedRequest
 from dream.interfaces.benchmark import Record, records_in
 from tests.demo import facts, habits, orders
+from tests.dream.rereading import is_second_reading, reread
 
+_LIES = (*(fact.content for fact in facts.FALSE), orders.INVENTING.content)
 _REPAIR = "\nRefused items:\n"
 """Stands in a question that asks for items anew."""
 
 
 def answer(request: ServedRequest) -> str:
     """Answer a prompt of a dream on the demo's memory."""
+    question = request.body["messages"][-1]["content"]
+    if is_second_reading(question):
+        return reread(question, _is_untrue)
     shown = list(records_in(request.prompt))
     for word, tell in _BY_CONTRACT.items():
         if f'"{word}"' in request.prompt:
@@ -29,7 +34,13 @@ def answer(request: ServedRequest) -> str:
     if signals and not any(record.handle[0] == "e" for record in shown):
         return _written({"toDelete": [], "toSave": list(_lessons(signals))})
     entries = [record for record in shown if record.handle[0] == "e"]
-    return _written(_orders(entries, is_repair=_REPAIR in request.prompt))
+    return _written(_orders(entries, is_repair=_REPAIR in question))
+
+
+def _is_untrue(text: str, told: str) -> bool:
+    """Tell whether a statement is one that the careless writer made up: the reader is careful."""
+    del told
+    return any(lie in text for lie in _LIES)
 
 
 def _facts(turns: Sequence[Record]) -> Iterator[dict[str, Any]]:

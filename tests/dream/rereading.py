@@ -53,24 +53,35 @@ def _reading(handle: str, text: str, evidence: list[str], given: list[Any], deni
     told = "\n".join(evidence)
     is_false = (
         text in _FALSE
-        or any(handle != closest[0] for closest in [max(_alike(text, given), key=_likeness)])
+        or any(_is_nearer(one, (handle, text, evidence)) for one in given)
         or _lacks_a_sentence(text, told)
         or (denies(text, told) and text not in _TRUE and text != " ".join(evidence))
     )
-    quotes = [] if is_false else [" ".join(line.split()[:12]) for line in told.splitlines() if line.strip()]
+    quotes = [] if is_false else [quote for record in evidence for quote in _quotes(text, record)]
     return {"id": handle, "reading": "not_said" if is_false else "says", "quotes": quotes, "leftOut": []}
 
 
-def _alike(text: str, given: list[Any]) -> list[Any]:
-    """The statements that say the same but for their numbers: all but one of them are checks of the reader."""
-    return [one for one in given if _NUMBER.sub("0", one[1]) == _NUMBER.sub("0", text)]
+def _quotes(text: str, record: str) -> list[str]:
+    """The sentences of a record that share a word with a text; all of them if none does."""
+    pieces = [piece.strip() for piece in _END.split(record) if _WORD.search(piece)]
+    return [piece for piece in pieces if telling_words(piece) & telling_words(text)] or pieces
 
 
-def _likeness(one: tuple[str, str, list[str]]) -> tuple[int, int]:
+def _is_nearer(one: tuple[str, str, list[str]], other: tuple[str, str, list[str]]) -> bool:
+    """Whether a statement is nearer to its evidence than another that says the same but for its numbers."""
+    if one[1] == other[1]:
+        return _shared(one) > _shared(other)
+    return _NUMBER.sub("0", one[1]) == _NUMBER.sub("0", other[1]) and _made_up(one) < _made_up(other)
+
+
+def _shared(one: tuple[str, str, list[str]]) -> int:
     _, text, evidence = one
-    told = "\n".join(evidence)
-    made_up = sum(number not in told for number in _NUMBER.findall(text))
-    return len(set(_WORD.findall(text.casefold())) & set(_WORD.findall(told.casefold()))), -made_up
+    return len(set(_WORD.findall(text.casefold())) & set(_WORD.findall("\n".join(evidence).casefold())))
+
+
+def _made_up(one: tuple[str, str, list[str]]) -> int:
+    _, text, evidence = one
+    return sum(number not in "\n".join(evidence) for number in _NUMBER.findall(text))
 
 
 def _lacks_a_sentence(text: str, told: str) -> bool:

@@ -5,12 +5,14 @@ a model works and what it costs, and nothing of what a model would find.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, cast
 
 import orjson
+
+from dream.passes.reader_checks import true_examples
 
 ALIKE = 0.5
 """Share of their words that two entries have in common from which they are joined."""
@@ -19,6 +21,7 @@ _FENCED = re.compile(r"^<<<(\S+)\n(.*?)^\1>>>$", re.DOTALL | re.MULTILINE)
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _LINE = re.compile(rf"\[([a-z]+\d+)\] (.*?)({_STRING})")
 _ATTRIBUTE = re.compile(rf"([\w-]+)(?:=({_STRING}|\S+))?")
+_STATEMENT = re.compile(rf'\[(s\w+)\] evidence=(\S+)([^"]*)({_STRING})')
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _WORD = re.compile(r"[\w'-]+")
 _OF_ONESELF = frozenset({"i", "i'm", "i've", "i'd", "i'll", "my", "me", "we", "we're", "we've", "our"})
@@ -56,7 +59,7 @@ class Record:
     @property
     def words(self) -> frozenset[str]:
         """Its words in lower case."""
-        return frozenset(word.lower() for word in _WORD.findall(self.text))
+        return frozenset(_words(self.text))
 
 
 def scripted_answer(prompt: str) -> str:
@@ -66,7 +69,8 @@ def scripted_answer(prompt: str) -> str:
     for word; no episode and no preference is found in them. Of entries (`e1`, ...), two of one category that share half
     of their words are merged by joining both texts. Failures of wisps (`w1`, ...) come from outside, and no skill is
     told of them; of a conversation at rest nothing can be said but that it is `fair`, and a diary gets no theme.
-    Nothing is ever superseded or dropped; MEMORY.md and other records are left alone.
+    Nothing is ever superseded or dropped; MEMORY.md and other records are left alone. Read a second time, a statement
+    is said if it is copied from its evidence, and tells every word of it where it has to tell the whole.
 
     Args:
         prompt: All messages, as `agentcore.testing.ServedRequest.prompt` gives them.
@@ -76,10 +80,12 @@ def scripted_answer(prompt: str) -> str:
         >>> scripted_answer(f"Find facts.\n<<<k7\n{turn}\nk7>>>")[:66]
         '{"facts":[{"content":"Marta said: We finally moved to Braga last m'
     """
+    records = list(records_in(prompt))
+    if '"readings"' in prompt:
+        return _written({"readings": list(_readings(prompt, {record.handle: record for record in records}))})
     for field, said in _SAME_EACH_TIME.items():
         if field in prompt:
             return _written(said)
-    records = list(records_in(prompt))
     wisps = [record.handle for record in records if record.handle.startswith("w")]
     if wisps:
         patterns = [{"pattern": handle, "classification": "external"} for handle in wisps]
@@ -123,7 +129,7 @@ def _facts(turns: Iterable[Record]) -> Iterator[dict[str, Any]]:
         if statement is not None:
             speaker = turn.attributes.get("speaker")
             yield {
-                "content": f"{speaker or 'The user'} said: {statement}",
+                "content": _told(turn, statement),
                 "category": f"people/{speaker}" if speaker else "general",
                 "tags": [],
                 "sourceTurns": [turn.handle],
@@ -132,7 +138,7 @@ def _facts(turns: Iterable[Record]) -> Iterator[dict[str, Any]]:
 
 
 def _is_statement(sentence: str) -> bool:
-    words = [word.lower() for word in _WORD.findall(sentence)]
+    words = _words(sentence)
     return len(words) >= _FEWEST_WORDS and not sentence.endswith("?") and not _OF_ONESELF.isdisjoint(words)
 
 
@@ -165,6 +171,46 @@ def _joined(one: Record, other: Record) -> str:
     if one.words <= other.words:
         return other.text
     return f"{one.text.rstrip('. ')}. {other.text}"
+
+
+def _readings(prompt: str, records: Mapping[str, Record]) -> Iterator[dict[str, Any]]:
+    for line in fenced_lines(prompt):
+        found = _STATEMENT.fullmatch(line)
+        if found is not None:
+            handle, cited, marks, text = found.groups()
+            evidence = [records[one] for one in cited.split(",")]
+            quotes = _quotes(orjson.loads(text), evidence, is_whole="whole" in marks.split())
+            yield {"id": handle, "reading": "says" if quotes else "not_said", "quotes": quotes, "leftOut": []}
+
+
+def _quotes(text: str, evidence: Sequence[Record], *, is_whole: bool) -> list[str]:
+    """Return the sentences that a statement was copied from; none if it was not, or if it leaves a word out."""
+    if text in true_examples():
+        return [evidence[0].text]
+    said = {said: sentence for record in evidence for said, sentence in _copies(record)}
+    quotes = [said.get(tuple(_words(sentence)), "") for sentence in _SENTENCE_END.split(text)]
+    words = set(_words(text))
+    is_short = is_whole and any(not words.issuperset(_words(record.text)) for record in evidence)
+    if is_short or not all(quotes):
+        return []
+    return [*quotes, *(_SENTENCE_END.split(record.text)[0] for record in evidence)] if is_whole else quotes
+
+
+def _copies(record: Record) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the words in which a sentence of a record may be told, each with the sentence."""
+    for sentence in _SENTENCE_END.split(record.text):
+        if record.attributes.get("role") != "assistant":
+            yield tuple(_words(_told(record, sentence))), sentence
+        if record.attributes.get("role") == "entry":
+            yield tuple(_words(sentence)), sentence
+
+
+def _told(record: Record, sentence: str) -> str:
+    return f"{record.attributes.get('speaker') or 'The user'} said: {sentence}"
+
+
+def _words(text: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(text)]
 
 
 def _written(answer: Mapping[str, Any]) -> str:

@@ -100,3 +100,37 @@ def test_failed_wisps_are_nobodys_fault_and_a_conversation_is_fair():
     assert told == {"patterns": [{"pattern": "w1", "classification": "external"}], "skillUpdates": []}
     assert reply('[t1] role=user "Hello."', before='Answer with {"rating": ...}')["rating"] == "fair"
     assert reply('[e1] "Hello."', before='Answer with {"themes": [...]}') == {"themes": []}
+
+
+def reading(text: str, *records: str, marks: str = "") -> tuple[str, list[str]]:
+    cited = ",".join(f"r{place}" for place, _ in enumerate(records, 1))
+    lines = [*records, f"[s1c07a] evidence={cited}{marks} {quoted(text)}"]
+    (one,) = reply(*lines, before='Answer with {"readings": [...]}')["readings"]
+    assert (one["id"], one["leftOut"]) == ("s1c07a", [])
+    return one["reading"], one["quotes"]
+
+
+def said(number: int, text: str, speaker: str, role: str = "user") -> str:
+    return f"[r{number}] at=2025-05-08T18:05Z Thursday role={role} speaker={quoted(speaker)} {quoted(text)}"
+
+
+def test_read_a_second_time_what_was_copied_is_said_and_nothing_else():
+    record = said(1, "Thanks! We finally moved to Braga.", "Marta")
+    assert reading("Marta said: We finally moved to Braga.", record) == ("says", ["We finally moved to Braga."])
+    for text in ("Rui said: We finally moved to Braga.", "Marta said: We finally moved to Porto.", "Marta moved."):
+        assert reading(text, record) == ("not_said", [])
+    by_assistant = said(1, "We finally moved to Braga.", "Marta", role="assistant")
+    assert reading("Marta said: We finally moved to Braga.", by_assistant) == ("not_said", [])
+
+
+def test_read_a_second_time_a_merge_is_said_that_tells_every_word():
+    records = ('[r1] role=entry "Marta has a cat."', '[r2] role=entry "Marta has a grey cat in Braga."')
+    whole = "Marta has a cat. Marta has a grey cat in Braga."
+    assert reading(whole, *records, marks=" whole")[0] == "says"
+    assert reading("Marta has a cat.", *records, marks=" whole") == ("not_said", [])
+
+
+def test_read_a_second_time_the_example_of_the_host_that_is_true_is_said():
+    record = said(1, "I don't drive to work any more, I take the 7:40 train now.", "Nora")
+    assert reading("Nora takes the 7:40 train to work now.", record)[0] == "says"
+    assert reading("Nora drives to work.", record) == ("not_said", [])

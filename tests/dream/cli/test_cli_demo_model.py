@@ -13,6 +13,7 @@ import orjson
 import pytest
 from commandline import EXAMPLES, CommandLine
 from dreaming import of_pass
+from rereading import is_second_reading
 
 from agentcore.domain import Scope
 from agentcore.hosting import AgentHostBuilder
@@ -27,6 +28,10 @@ from tests.demo import facts, orders
 from tests.demo.serving import MODEL, demo_server
 
 _TURNS = [orjson.loads(line) for line in (EXAMPLES / "conversation.jsonl").read_bytes().splitlines()]
+
+
+KEPT_INSTEAD = 'the user, 2025-10-09: "So 41,150 it is."'
+"""The sentence that `facts.INVENTED` quotes."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +80,17 @@ def told(cli: CommandLine, story: Story) -> CommandLine:
 
 
 def _is_repair(request: ServedRequest) -> bool:
-    return len(request.body["messages"]) > 2
+    return "Refused items:" in request.body["messages"][-1]["content"]
+
+
+def _is_question(request: ServedRequest) -> bool:
+    return not (_is_repair(request) or is_second_reading(request.body["messages"][-1]["content"]))
 
 
 def test_each_true_fact_is_mined_and_its_quote_stands_in_a_turn_it_cites(told: CommandLine, story: Story):
     found = {row["after"]["content"]: row for row in [*story.rows("mine"), *story.rows("reinforce")]}
+    # What was really said stands in the place of what was made up about it.
+    assert found.pop(KEPT_INSTEAD)["after"]["evidence"][0]["verdict"] == "verbatim"
     assert sorted(found) == sorted(fact.content for fact in facts.TRUE)
     for fact in facts.TRUE:
         row = found[fact.content]
@@ -91,7 +102,7 @@ def test_each_true_fact_is_mined_and_its_quote_stands_in_a_turn_it_cites(told: C
 
 
 def test_what_a_careless_model_would_keep_is_refused_for_its_own_reason(story: Story):
-    assert story.refused("fact-mining") == Counter(secret=1, not_evidence=1, quote_not_found=1, invented_detail=1)
+    assert story.refused("fact-mining") == Counter(secret=1, not_evidence=1, quote_not_found=1, denied=1)
     assert len(facts.FALSE) == 4
     stored = orjson.dumps([row["after"] for row in story.document["diff"]]).decode()
     assert not any(fact.content in stored for fact in facts.FALSE)
@@ -125,17 +136,17 @@ def test_a_lossy_merge_is_mended_on_the_second_call_and_an_inventing_one_refused
     passes = ("fact-mining", "memory-consolidation", "episodes", "preferences", "skill-gaps")
     assert len(repairs) == sum(story.notes(name)["repairs"] for name in passes)
     (complaint,) = [request for request in repairs if str(orders.LOSSY.first) in request.prompt]
-    assert 'lost="' in complaint.prompt
+    assert "reason=lost_detail" in complaint.prompt
     contents = [row["after"]["content"] for row in story.rows("merge")]
     assert orders.LOSSY.content in contents
     assert orders.LOSSY.first not in contents
     assert orders.INVENTING.content not in contents
-    assert story.refused("memory-consolidation")["invented_detail"] == 1
+    assert story.refused("memory-consolidation")["denied"] == 1
 
 
 def test_the_over_eager_and_the_undecided_are_refused_and_asked_about(told: CommandLine, story: Story):
     refused = story.refused("memory-consolidation")
-    assert refused == Counter(invented_detail=1, over_eager=1, protected_entry=1, close_call=2)
+    assert refused == Counter(denied=1, over_eager=1, protected_entry=1, close_call=2)
     assert sorted(row["before"]["content"] for row in story.rows("drop")) == [
         "She was tired on Wednesday 3 September.",
         "The permit portal was down for some minutes on 3 September.",
@@ -160,8 +171,9 @@ def test_the_forecast_bounds_what_is_spent(story: Story):
     assert {row["pass"] for row in asked} == {one["name"] for one in forecast if one["calls"]}
     assert sum(row["calls"] for row in asked) == len(story.requests)
     assert {row["model"] for row in asked} == {MODEL}
-    questions = [request for request in story.requests if not _is_repair(request)]
+    questions = [request for request in story.requests if _is_question(request)]
     assert len(questions) <= sum(one["calls"] for one in forecast)
+    assert len(story.requests) <= sum(one["most_calls"] for one in forecast)
 
 
 def test_a_person_reads_all_of_it_in_the_diff(told: CommandLine, story: Story):
@@ -180,9 +192,11 @@ def test_a_person_reads_all_of_it_in_the_diff(told: CommandLine, story: Story):
 
 def test_the_report_shows_what_was_refused_by_what_it_says(told: CommandLine, story: Story):
     out = " ".join(told.good("show", story.run_id).split())
-    assert 'invented_detail: it says something specific that no source says - "Tomas works at Sala Aurora' in out
+    assert "denied: a second reading did not find it in its evidence - item 2: not_said" in out
     assert 'too important, or seen too often, to be dropped - "Lia\'s second EpiPen expires in March 2026."' in out
     assert "2 open questions" in out
+    whole = " ".join(told.good("show", story.run_id, "--refused").split())
+    assert orders.INVENTING.content in whole
 
 
 def test_why_leads_from_the_rate_to_the_words_that_were_said(told: CommandLine, story: Story):

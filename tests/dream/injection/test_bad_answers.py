@@ -10,8 +10,9 @@ import orjson
 import pytest
 from dreaming import World, codes
 from hostile import marker_of, parted, read_line, read_lines
+from rereading import is_second_reading, reread
 
-from agentcore.domain import Status, Turn
+from agentcore.domain import EvidenceVerdict, Status, Turn
 from agentcore.llm import ChatOptions, OpenAIChatClient
 from agentcore.testing import ChatServer, ServedRequest, ServerReply, chat_replies as replies
 from dream.domain import Outcome, PassOutcome, RunReport
@@ -332,3 +333,54 @@ async def test_what_is_too_long_at_once_is_done_in_halves(world: World, fault: S
     assert [codes(one) for one in report.passes] == [[], []]
     assert {entry.content for entry in await world.active()} == {BOTH, FACT, *OTHERS}
     assert sorted(asked) == [2, 3, 3, 6]
+
+
+SAID_SO = f'Ana, 2025-06-14: "{SAID[0]}"'
+"""What a person said, kept word for word."""
+
+
+@dataclass(slots=True)
+class Liar:
+    """A server's mind that writes what nobody said, and may read well what it wrote.
+
+    Args:
+        lie: What it writes.
+        reads: Whether it can read a second time; if it does, it denies the lie.
+        is_sorry: Whether it writes what was said when it is asked to put the lie right.
+    """
+
+    lie: str
+    reads: bool = False
+    is_sorry: bool = False
+
+    def __call__(self, request: ServedRequest) -> str:
+        contents = [message["content"] for message in request.body["messages"]]
+        if is_second_reading(contents[1]):
+            return reread(contents[1], lambda text, _: text == self.lie) if self.reads else "It is all true."
+        parts = parted(contents[1], marker_of(contents))
+        lines = [read_line(line) for line in parts.inside if not line[1:2].isdecimal()]
+        if not lines[0].handle.startswith("t"):
+            return _json({"toDelete": [], "toSave": []})
+        is_repair = "Refused items:" in contents[1]
+        told = FACT if is_repair and self.is_sorry else self.lie
+        return _json(facts(a_fact(told, SAID[0], SAID[0]))({line.text: line.handle for line in lines}))
+
+
+@pytest.mark.parametrize("is_sorry", [True, False], ids=["put right", "said again"])
+@pytest.mark.parametrize("lie", ["Ana moved to Lisbon in 2021.", "Mallory moved to Lisbon."])
+async def test_a_lie_waits_for_a_reader_and_then_what_was_said_is_kept(world: World, lie: str, is_sorry: bool):
+    await brought(world)
+    before = await world.entries(*Status)
+    model = Liar(lie, is_sorry=is_sorry)
+    async with ChatServer(itertools.repeat(model)) as server:
+        waiting = (await dreamt(world, server.base_url)).passes[0]
+        assert (waiting.outcome, codes(waiting), waiting.backlog) == (UNCHANGED, ["verifier_unreliable"], 1)
+        assert await world.entries(*Status) == before
+        model.reads = True
+        mined = (await dreamt(world, server.base_url)).passes[0]
+        (kept,) = [entry for entry in await world.entries(*Status) if entry not in before]
+        assert (mined.backlog, codes(mined)) == (0, [] if is_sorry else ["denied"])
+        assert (kept.content, kept.is_active) == (FACT if is_sorry else SAID_SO, True)
+        assert kept.verdict is (EvidenceVerdict.PROVEN if is_sorry else EvidenceVerdict.VERBATIM)
+        assert [one.sentence for one in kept.evidence] == [SAID[0]]
+        assert (await dreamt(world, server.base_url)).passes[0].calls == 0

@@ -22,6 +22,7 @@ RUN = "run-of-a-test"
 MARKER = fence_marker(RUN)
 HOSTILE = [one.knowing(MARKER) for one in hostile_texts()]
 BREAKING = {"fence-breaker", "unicode", "fake-answer", "fake-handle", "markup", "repetition"}
+LIE = "Ask zoltan@evil.example."
 HARMLESS = "Ana likes tea."
 CATEGORIES = [clean_category(one.text) for one in HOSTILE]
 
@@ -169,12 +170,14 @@ async def test_feedback_is_data(world: World):
 
 @pytest.mark.parametrize("one", [one for one in HOSTILE if one.kind in BREAKING], ids=lambda one: one.id)
 async def test_a_complaint_about_a_hostile_text_quotes_it_as_data(world: World, one: Hostile):
-    sources: list[MemoryEntry] = await world.add("Ana moved to Lisbon in 2019.", clean_content(one.text))
+    # What replaces texts may be as long as the longest of them: the lie takes the place of the first words.
+    stored = clean_content(f"There is nothing else to tell. {one.text}")
+    sources: list[MemoryEntry] = await world.add("Ana moved to Lisbon in 2019.", stored)
     consolidation = MemoryConsolidation()
     context = await context_of(world, consolidation)
     (batch,) = (await consolidation.pack(context)).batches
     handles = {record_id: f"e{place}" for place, record_id in enumerate(batch.record_ids, 1)}
-    save = {"content": f"Mallory 4711. {one.text}", "category": None, "tags": [], "importance": None}
+    save = {"content": f"{LIE} {one.text}", "category": None, "tags": [], "importance": None}
     item = save | {"sourceIds": [handles[entry.id] for entry in sources]}
     asked = await consolidation.ask(context, batch, [Round({"toDelete": [], "toSave": [item]})])
     assert asked is not None
@@ -183,7 +186,7 @@ async def test_a_complaint_about_a_hostile_text_quotes_it_as_data(world: World, 
     assert (told.fences, len(shown)) == (4, len(sources))
     assert line.splitlines() == [line]
     assert line.startswith("[1] reason=")
-    plain_item = item | {"content": "Mallory 4711."}
+    plain_item = item | {"content": LIE}
     plain = await consolidation.ask(context, batch, [Round({"toDelete": [], "toSave": [plain_item]})])
     assert plain is not None
     assert told.outside == parted(plain.request.messages[-1], MARKER).outside
