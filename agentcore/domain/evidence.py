@@ -80,6 +80,7 @@ class Evidence:
         said_at: When it was said; aware, kept in UTC.
         sentence: The exact words, 1 to 300 characters (see `exact_words`).
         verdict: How it is known that the entry says what the sentence says.
+        written_by: The model that wrote the entry's text, or chose this sentence for it; empty where no model did.
         verified_by: The model that verified it, `host` for what is proven or verbatim; empty if unverified.
         round: The round of the exchange that decided, counted from 1; 0 where none did.
 
@@ -99,6 +100,7 @@ class Evidence:
     said_at: datetime
     sentence: str
     verdict: EvidenceVerdict = EvidenceVerdict.UNVERIFIED
+    written_by: str = ""
     verified_by: str = ""
     round: int = 0
 
@@ -114,6 +116,12 @@ class Evidence:
             raise InvalidContentError(field="evidence", problem=f"round {self.round} is below 0")
         object.__setattr__(self, "said_at", self.said_at.astimezone(UTC))
         object.__setattr__(self, "speaker", self.speaker or None)
+
+    @property
+    def is_verified_by_its_writer(self) -> bool:
+        """Whether one model both wrote the text and read it beside its evidence."""
+        is_known = self.verdict is EvidenceVerdict.VERIFIED and bool(self.written_by)
+        return is_known and self.written_by == self.verified_by
 
 
 def exact_words(sentence: str) -> str:
@@ -189,6 +197,6 @@ def _place(one: Evidence) -> _Place:
     return one.said_at, one.source, one.sentence, one.speaker or ""
 
 
-def _weakness(one: Evidence) -> tuple[int, int, str]:
+def _weakness(one: Evidence) -> tuple[int, int, str, str]:
     # All that can differ between two pieces of one place has a say, so that which of them stays is no matter of order.
-    return _WEAKER_LAST[one.verdict], one.round, one.verified_by
+    return _WEAKER_LAST[one.verdict], one.round, one.verified_by, one.written_by

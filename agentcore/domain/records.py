@@ -308,6 +308,7 @@ _EVIDENCE_FIELDS: dict[str, Callable[[Any], Any]] = {
     "said_at": lambda value: from_text(_text(value)),
     "sentence": _text,
     "verdict": EvidenceVerdict,
+    "written_by": _text,
     "verified_by": _text,
     "round": _whole,
 }

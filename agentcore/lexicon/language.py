@@ -110,9 +110,7 @@ class Language:
         answer_fillers: Patterns before an answer that say nothing.
         clause_links: Words between clauses.
         negation_links: Words behind which a negation ends.
-        little_words: Words that two texts are not compared by, beside the function words.
         subjects: Subjects and the commonest verbs: what has none is no clause.
-        anaphors: Words that stand for what was said before.
         titles: Spellings of each title before a name.
         abbreviations: Words whose full stop ends no sentence.
         words_before_nouns: Words behind which a capital says nothing, where all nouns have one.
@@ -123,11 +121,6 @@ class Language:
         correction_polite: Words behind which those are no correction.
         corrections: Patterns that say that something was wrong.
         corrections_inside: The same, where they may begin inside of a run of letters: in scripts without spaces.
-        rule_told_by: Words that begin a clause which tells something.
-        rule_wishes: Patterns of a wish.
-        rule_bans: Patterns that forbid.
-        rule_unless: Patterns before what a rule does not hold without.
-        rule_provided: Patterns before what a rule holds for.
         standing_wishes: Phrases of a wish that is to hold on; `*` is any one word of it.
         standing_openings: The same, where they count at the beginning of a clause alone.
         standing_exceptions: Phrases with such words that merely tell, such as `never been`; `...` is all words up
@@ -206,9 +199,7 @@ class Language:
     answer_fillers: Words = ()
     clause_links: Words = ()
     negation_links: Words = ()
-    little_words: Words = ()
     subjects: Words = ()
-    anaphors: Words = ()
     titles: ByName = field(default_factory=_by_name)
     abbreviations: Words = ()
     words_before_nouns: Words = ()
@@ -219,11 +210,6 @@ class Language:
     correction_polite: Words = ()
     corrections: Words = ()
     corrections_inside: Words = ()
-    rule_told_by: Words = ()
-    rule_wishes: Words = ()
-    rule_bans: Words = ()
-    rule_unless: Words = ()
-    rule_provided: Words = ()
     standing_wishes: Words = ()
     standing_openings: Words = ()
     standing_inside: Words = ()

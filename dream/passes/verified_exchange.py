@@ -1,7 +1,7 @@
 """Runs an exchange whose texts are verified: question, second readings, one repair at most, second readings of that."""
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
@@ -52,6 +52,7 @@ class Settled(Generic[R]):
     Args:
         value: What the item makes.
         verdict: Whether its evidence proves it, or a second reading found it there.
+        written_by: The model that wrote it; "" if that is not known.
         verified_by: The model that read it; "host" if none had to.
         round: The number of the round that decided.
         quotes: The words of the evidence that the verifier named.
@@ -59,6 +60,7 @@ class Settled(Generic[R]):
 
     value: R
     verdict: EvidenceVerdict
+    written_by: str = ""
     verified_by: str = _HOST
     round: int = 1
     quotes: tuple[str, ...] = ()
@@ -77,6 +79,7 @@ class Outcome(Generic[R]):
         waits: Why it waits; None if nothing does.
         refused: Why items are not taken.
         unread: The same of items that nobody reads in the mode off.
+        writers: The models that wrote the items, by their numbers.
         notes: Counts: repairs, items that hold by them, items read a second time, items denied.
     """
 
@@ -88,6 +91,7 @@ class Outcome(Generic[R]):
     waits: Refused | None = None
     refused: tuple[Refusal, ...] = ()
     unread: tuple[Refusal, ...] = ()
+    writers: Mapping[int, str] = field(default_factory=dict[int, str])
     notes: Notes = field(default_factory=dict[str, int])
 
 
@@ -102,6 +106,8 @@ class _Stand(Generic[R]):
     answer: Answer
     items: dict[int, Item[R]]
     refused: list[Refusal]
+    writers: dict[int, str]
+    """The models that wrote the items."""
     decided: dict[int, _Decided] = field(default_factory=dict[int, _Decided])
     tries: Counter[int] = field(default_factory=Counter[int])
     """How often an item was read in vain."""
@@ -140,10 +146,11 @@ class _Stand(Generic[R]):
         """Return what may be made: what is proven, and what a second reading found in the evidence."""
         found: dict[int, Settled[R]] = {}
         for number, item in self.items.items():
+            writer = self.writers.get(number, "")
             if item.verdict is Verdict.PROVEN:
-                found[number] = Settled(value=item.value, verdict=EvidenceVerdict.PROVEN)
+                found[number] = Settled(value=item.value, verdict=EvidenceVerdict.PROVEN, written_by=writer)
             elif item.verdict is Verdict.UNDECIDED and self._is_said(number):
-                found[number] = _verified(item.value, *self.decided[number])
+                found[number] = _verified(item.value, writer, *self.decided[number])
         return found
 
     def denied(self) -> list[int]:
@@ -281,11 +288,14 @@ class VerifiedExchange(Generic[R]):
             answer=stand.answer,
             settled=settled,
             denied=tuple(stand.items[number].value for number in sorted(denied)),
-            for_review=tuple(unverified(stand.items[number].value) for number in unread) if self._strict else (),
+            for_review=tuple(unverified(stand.items[number].value, stand.writers.get(number, "")) for number in unread)
+            if self._strict
+            else (),
             refused=with_texts((*stand.refused, *denials), stand.answer, self.name, self.batch),
             unread=()
             if self._is_over or self._strict
             else with_texts(_unread(unread), stand.answer, self.name, self.batch),
+            writers=stand.writers,
             notes={
                 "repairs": stand.repairs,
                 "repaired": held,
@@ -325,27 +335,28 @@ class VerifiedExchange(Generic[R]):
 
     async def _stand(self, rounds: Sequence[Round]) -> _Stand[R]:
         """Return how the exchange stands: the same rounds always give the same."""
-        stand = await self._begun(rounds[0].answer)
+        stand = await self._begun(rounds[0])
         for number, one in enumerate(rounds[1:], 2):
             match one.kind:
                 case RoundKind.VERIFICATION:
                     stand.read(one, number)
                 case RoundKind.REPAIR:
-                    stand = await self._put_right(stand, one.answer)
+                    stand = await self._put_right(stand, one)
                 case _:
-                    stand = await self._begun(one.answer)
+                    stand = await self._begun(one)
         return stand
 
-    async def _begun(self, answer: Answer) -> _Stand[R]:
-        items, refused = await self.judge(answer)
-        return _Stand(answer, {item.number: item for item in items}, list(refused))
+    async def _begun(self, one: Round) -> _Stand[R]:
+        items, refused = await self.judge(one.answer)
+        writers = dict.fromkeys(range(1, len(items_of(one.answer, self.name)) + 1), one.model)
+        return _Stand(one.answer, {item.number: item for item in items}, list(refused), writers)
 
-    async def _put_right(self, stand: _Stand[R], repair: Answer) -> _Stand[R]:
+    async def _put_right(self, stand: _Stand[R], repair: Round) -> _Stand[R]:
         """Return how it stands with the items that a repair gave again; those it did not stay as they were."""
         asked = {one.place: one.code for one in self._repairable(stand) if one.place is not None}
         told = frozenset(asked)
         to_split = {place for place, code in asked.items() if code == Refused.SPLIT_IT}
-        answer, given = put_right(stand.answer, repair, self.name, set(told), to_split)
+        answer, given = put_right(stand.answer, repair.answer, self.name, set(told), to_split)
         items, refused = await self.judge(answer)
         again = {item.number: item for item in items}
         kept = {number: item for number, item in stand.items.items() if number not in given}
@@ -356,6 +367,7 @@ class VerifiedExchange(Generic[R]):
                 *(one for one in refused if one.place in given),
                 *(one for one in stand.refused if one.place not in given),
             ],
+            {**stand.writers, **dict.fromkeys(given, repair.model)},
             {number: one for number, one in stand.decided.items() if number not in given},
             most=stand.most,
             told=told,
@@ -376,12 +388,17 @@ class VerifiedExchange(Generic[R]):
         return request and repair_question(request, self.context, told, items, self.name)
 
 
-def unverified(value: R) -> Settled[R]:
+def unverified(value: R, written_by: str = "") -> Settled[R]:
     """Return what would be made of an item that nobody has read beside its evidence."""
-    return Settled(value=value, verdict=EvidenceVerdict.UNVERIFIED, verified_by="", round=0)
+    return Settled(value=value, verdict=EvidenceVerdict.UNVERIFIED, written_by=written_by, verified_by="", round=0)
 
 
-def _verified(value: R, reading: SecondReading, model: str, number: int) -> Settled[R]:
+def _verified(value: R, writer: str, reading: SecondReading, model: str, number: int) -> Settled[R]:
     return Settled(
-        value=value, verdict=EvidenceVerdict.VERIFIED, verified_by=model, round=number, quotes=reading.quotes
+        value=value,
+        verdict=EvidenceVerdict.VERIFIED,
+        written_by=writer,
+        verified_by=model,
+        round=number,
+        quotes=reading.quotes,
     )

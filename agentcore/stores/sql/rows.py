@@ -269,6 +269,7 @@ def _piece(image: dict[str, Any]) -> Evidence:
             datetime.fromisoformat(image["said_at"]),
             image["sentence"],
             _VERDICTS[image["verdict"]],
+            image.get("written_by", ""),
             image.get("verified_by", ""),
             image.get("round", 0),
         )

@@ -114,6 +114,7 @@ def a_full_entry(entry_id: str) -> MemoryEntry:
                 source="turn:turn-1",
                 speaker="Ana",
                 verdict=EvidenceVerdict.VERIFIED,
+                written_by="another-model",
                 verified_by="a-model",
                 round=2,
             ),

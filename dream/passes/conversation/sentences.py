@@ -47,6 +47,7 @@ def kept_sentences(
     quotes: Sequence[str],
     verdict: EvidenceVerdict,
     *,
+    written_by: str,
     verified_by: str,
     number: int,
 ) -> tuple[Evidence, ...]:
@@ -56,6 +57,7 @@ def kept_sentences(
         lines: Them; what stands beside is passed over.
         quotes: Words of them, by the writer and by the verifier.
         verdict: How it is known that the statement says what they say.
+        written_by: The model that wrote the statement.
         verified_by: The model that read it, or the host.
         number: The round of the exchange that decided.
     """
@@ -66,6 +68,7 @@ def kept_sentences(
             said_at=line.said_at,
             sentence=exact_words(sentence),
             verdict=verdict,
+            written_by=written_by,
             verified_by=verified_by,
             round=number,
         )

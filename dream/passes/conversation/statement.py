@@ -109,6 +109,7 @@ class TurnStatement:
             self.evidence.lines(),
             (self.evidence.quote, *how.quotes),
             how.verdict,
+            written_by=how.written_by,
             verified_by=how.verified_by,
             number=how.round,
         )

@@ -79,7 +79,7 @@ class FactMining(TurnPass, declaration=FACT_MINING):
     async def instead(self, context: ModelContext, batch: Batch, found: Outcome[Fact]) -> Sequence[Fact]:
         """Return what was said, word for word, in the place of what is refuted or denied."""
         shown = await shown_of(context, batch)
-        kept = [verbatim_of(fact, shown) for fact in found.denied]
+        kept = [verbatim_of(fact, shown, found.writers.get(fact.number, "")) for fact in found.denied]
         return [one for one in kept if one is not None]
 
 

@@ -42,7 +42,7 @@ class VerbatimFact(Fact):
         return (self.content, self.sentence, self.instead_of)
 
 
-def verbatim_of(fact: Fact, shown: Sequence[PromptTurn]) -> VerbatimFact | None:
+def verbatim_of(fact: Fact, shown: Sequence[PromptTurn], chosen_by: str = "") -> VerbatimFact | None:
     """Return the one sentence of a person that a fact rests on, with the question it answers where it needs that.
 
     None if there is no such sentence: it answers nothing where an assistant's words are quoted, asks, is too long,
@@ -51,6 +51,7 @@ def verbatim_of(fact: Fact, shown: Sequence[PromptTurn]) -> VerbatimFact | None:
     Args:
         fact: What is refuted or denied.
         shown: The turns of the prompt.
+        chosen_by: The model whose fact cites it.
     """
     evidence = fact.evidence
     turn = evidence.quoted if evidence.quoted.role == "user" else evidence.heard[-1]
@@ -66,7 +67,9 @@ def verbatim_of(fact: Fact, shown: Sequence[PromptTurn]) -> VerbatimFact | None:
         return None
     if turn.trust < Trust.STATED or not is_clear or is_question(sentence):
         return None
-    kept = replace(evidence, turns=(turn,), quoted=turn, quote=sentence, sentences=(_evidence(turn, sentence),))
+    kept = replace(
+        evidence, turns=(turn,), quoted=turn, quote=sentence, sentences=(_evidence(turn, sentence, chosen_by),)
+    )
     return VerbatimFact(
         number=fact.number,
         label=fact.label,
@@ -101,12 +104,13 @@ def _question(turn: Turn, sentence: str, shown: Sequence[PromptTurn]) -> tuple[T
     return (before, asked[-1]) if asked and before.trust > Trust.UNTRUSTED else None
 
 
-def _evidence(turn: Turn, sentence: str) -> Evidence:
+def _evidence(turn: Turn, sentence: str, chosen_by: str) -> Evidence:
     return Evidence(
         source=SourceRef(SourceKind.TURN, turn.id),
         speaker=turn.speaker,
         said_at=turn.occurred_at,
         sentence=exact_words(sentence),
         verdict=EvidenceVerdict.VERBATIM,
+        written_by=chosen_by,
         verified_by="host",
     )

@@ -108,7 +108,13 @@ def _stamped(evidence: Iterable[Evidence], settled: Settled[MergeDraft]) -> tupl
     return tuple(
         one
         if weakest((one.verdict, settled.verdict)) is one.verdict
-        else replace(one, verdict=settled.verdict, verified_by=settled.verified_by, round=settled.round)
+        else replace(
+            one,
+            verdict=settled.verdict,
+            written_by=settled.written_by,
+            verified_by=settled.verified_by,
+            round=settled.round,
+        )
         for one in evidence
     )
 

@@ -383,6 +383,7 @@ def _with_gone(one: Settled[Draft], draft: MergeDraft, leaving: Sequence[GivesWa
     return Settled(
         value=replace(draft, gives_way=tuple(gone for gone in leaving if gone.saving == draft.number)),
         verdict=one.verdict,
+        written_by=one.written_by,
         verified_by=one.verified_by,
         round=one.round,
         quotes=one.quotes,

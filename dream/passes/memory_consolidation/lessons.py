@@ -190,6 +190,7 @@ def _evidence(source: Feedback, settled: Settled[LessonDraft]) -> Evidence:
         said_at=source.occurred_at,
         sentence=exact_words(source.detail or source.summary),
         verdict=settled.verdict,
+        written_by=settled.written_by,
         verified_by=settled.verified_by,
         round=settled.round if settled.verdict is EvidenceVerdict.VERIFIED else 0,
     )

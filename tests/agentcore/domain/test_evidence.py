@@ -28,6 +28,7 @@ pieces = st.builds(
     said_at=st.integers(0, 40).map(lambda hours: START + timedelta(hours=hours)),
     sentence=st.sampled_from(["I drink tea.", "I moved."]),
     verdict=st.sampled_from(EvidenceVerdict),
+    written_by=st.sampled_from(["", "a-model", "another"]),
     verified_by=st.sampled_from(["", "host", "a-model"]),
     round=st.integers(0, 2),
 )

@@ -70,6 +70,7 @@ _EVIDENCE = st.builds(
     said_at=_INSTANTS,
     sentence=_TEXTS.filter(str.strip),
     verdict=st.sampled_from(EvidenceVerdict),
+    written_by=st.just("") | _TEXTS,
     verified_by=st.just("") | _TEXTS,
     round=st.integers(0, 9),
 )
@@ -260,6 +261,7 @@ def test_an_image_is_plain_and_sorted():
         "said_at": "2025-06-14T09:30:00Z",
         "sentence": 'It is "hers".',
         "verdict": "verified",
+        "written_by": "another-model",
         "verified_by": "a-model",
         "round": 2,
     }
@@ -269,6 +271,14 @@ def test_an_image_is_plain_and_sorted():
 def test_an_entry_without_evidence_has_the_image_that_it_had_before_there_was_any():
     assert "evidence" not in to_image(an_entry("a"))
     assert "valid_until" not in to_image(an_entry("a"))
+
+
+def test_evidence_of_an_image_that_names_no_writer_has_none():
+    image = to_image(a_full_entry("a"))
+    for one in image["evidence"]:
+        one.pop("written_by", None)
+    read = from_image(RecordKind.ENTRY, SCOPE, image)
+    assert [one.written_by for one in read.evidence] == ["", ""]
 
 
 def test_what_an_image_leaves_out_has_its_usual_value():

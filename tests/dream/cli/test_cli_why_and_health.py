@@ -86,6 +86,31 @@ def test_why_tells_who_said_the_sentences_it_rests_on_when_and_who_verified_them
     assert cli.json("why", "tea")["entry"]["evidence"] == entry["evidence"]
 
 
+@pytest.mark.parametrize(
+    ("writer", "told"),
+    [
+        ("a-model", "verified by a-model in round 2, the model that wrote it"),
+        ("b", "in round 2, written by b"),
+        ("", ""),
+    ],
+)
+def test_why_tells_who_wrote_it_and_whether_that_model_verified_it_too(
+    cli: CommandLine, tmp_path: Path, writer: str, told: str
+):
+    at = "2025-06-01T10:00:00Z"
+    piece = {"source": "turn:t1", "said_at": at, "sentence": "I drink tea.", "verdict": "verified"}
+    piece |= {"written_by": writer, "verified_by": "a-model", "round": 2}
+    entry = {"kind": "entry", "id": "tea", "content": "Ana drinks tea.", "created_at": at, "recorded_at": at}
+    entry |= {"last_seen_at": at, "evidence": [piece]}
+    lines = [{"format": "agentcore-dream/1", "scope": "default/agent/agent"}, entry, {"kind": "end", "lines": 2}]
+    path = tmp_path / "export.jsonl"
+    path.write_bytes(b"\n".join(map(orjson.dumps, lines)))
+    cli.good("import", path, "--format", "export")
+    out = " ".join(cli.good("why", "tea").split())
+    assert told in out
+    assert ("wrote it" in out, "written by" in out) == (writer == "a-model", writer == "b")
+
+
 def test_why_of_the_forgotten_tells_that_and_not_the_text(dreamt: CommandLine):
     entry_id = _entry(dreamt, "active")
     dreamt.good("forget", entry_id)

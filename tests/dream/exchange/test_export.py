@@ -102,6 +102,7 @@ entries = st.builds(
             said_at=instants,
             sentence=texts,
             verdict=st.sampled_from(EvidenceVerdict),
+            written_by=st.just("") | names,
             verified_by=st.just("") | names,
             round=st.integers(0, 3),
         ),

@@ -45,6 +45,7 @@ async def test_what_a_careful_reader_finds_in_the_evidence_is_taken_with_its_nam
     assert kinds(rounds) == ["question", "verification"]
     first = found.settled[0]
     assert (first.verdict, first.verified_by, first.round) == (EvidenceVerdict.VERIFIED, "reader", 2)
+    assert first.written_by == "writer"
     assert first.quotes == ("I moved to Lisbon in spring.",)
     assert (found.denied, found.undecided, found.waits) == ((), (), None)
 
@@ -53,6 +54,7 @@ async def test_what_the_evidence_says_itself_is_taken_without_a_second_reading()
     line = said("The ferry leaves at noon.")
     found, rounds = await Exchange([told("the ferry leaves at noon", line)]).lived(ANYBODY)
     assert (found.settled[0].verdict, found.settled[0].verified_by) == (EvidenceVerdict.PROVEN, "host")
+    assert found.settled[0].written_by == "writer"
     assert kinds(rounds) == ["question"]
 
 

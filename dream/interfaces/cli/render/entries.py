@@ -5,6 +5,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from agentcore.domain.conversation import Turn
+from agentcore.domain.evidence import Evidence
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status
 from agentcore.domain.skill import Skill
 from agentcore.recall.results import DenseScore, Explanation, Hit
@@ -244,8 +245,14 @@ def _evidence(entry: MemoryEntry, width: int) -> Lines:
         by = f" by {one_line(one.verified_by)}" if one.verified_by else ""
         in_round = f" in round {one.round}" if one.round else ""
         yield from paragraph(f'"{one.sentence}"', width, first="  ")
-        told = f"{when(one.said_at)}{speaker} ({one.source}); {one.verdict.value}{by}{in_round}"
+        told = f"{when(one.said_at)}{speaker} ({one.source}); {one.verdict.value}{by}{in_round}{_writer(one)}"
         yield from paragraph(told, width, first="    ", rest="    ")
+
+
+def _writer(one: Evidence) -> str:
+    if one.is_verified_by_its_writer:
+        return ", the model that wrote it"
+    return f", written by {one_line(one.written_by)}" if one.written_by else ""
 
 
 def _events(rows: "Sequence[JournalRow]", width: int) -> Lines:

@@ -22,6 +22,7 @@ async def test_a_bare_answer_is_kept_with_the_question_that_it_answers(world: Wo
     assert (entry.verdict, entry.trust, report.notes["verbatim"]) == (EvidenceVerdict.VERBATIM, Trust.STATED, 1)
     (kept,) = entry.evidence
     assert (kept.sentence, kept.speaker, kept.verified_by) == ("Yes, in March.", "Ana", "host")
+    assert kept.written_by == "scripted"
 
 
 async def test_what_holds_keeps_its_sentence_with_who_read_it(world: World):
@@ -29,8 +30,8 @@ async def test_what_holds_keeps_its_sentence_with_who_read_it(world: World):
     await mine(world, a_fact("Ana moved to Lisbon.", quote="moved to Lisbon"))
     (entry,) = await world.active()
     assert entry.verdict is EvidenceVerdict.VERIFIED
-    assert ("I moved to Lisbon!", "scripted", 2) in [
-        (one.sentence, one.verified_by, one.round) for one in entry.evidence
+    assert ("I moved to Lisbon!", "scripted", "scripted", 2) in [
+        (one.sentence, one.written_by, one.verified_by, one.round) for one in entry.evidence
     ]
 
 
