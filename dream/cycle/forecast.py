@@ -16,7 +16,9 @@ from dream.domain.declaration import declared
 from dream.domain.forecast import PassForecast
 from dream.domain.reasons import Skip
 from dream.domain.rounds import RoundKind
+from dream.domain.verification import MOST_TOKENS, READ_AT_ONCE, VERIFY
 from dream.errors import InvalidDirectiveError
+from dream.options import VerificationMode
 from dream.passes import brought
 from dream.stores import dream_stores
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from agentcore.llm.chat import ChatRequest
     from agentcore.stores.storage import ReadView
     from dream.directives import Directive
+    from dream.domain.rounds import NextRound
     from dream.domain.step import Batch, WaitingExchange
     from dream.guards.names import Vocabulary
     from dream.options import DreamOptions
@@ -45,6 +48,10 @@ _RUNS: Final = 200
 """Runs, newest first, in which it is looked up what was sent last."""
 _ATTRIBUTES: Final = 35
 """Tokens of a line beside the entry's text: handle, category, dates, counts, tags."""
+_STATEMENT: Final = 40
+"""Tokens of one statement of an answer, with its handles and attributes, at least."""
+_RULES: Final = 500
+"""Tokens of a second reading beside its directive, records and statements: its contract, the rule about data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,29 +176,45 @@ class Forecaster:
             return PassForecast(name=name, reason=Skip.NO_WORK)
         packing = await model_pass.pack(context)
         context = replace(context, waited={batch.number: one for batch, one in waiting})
-        asked = [await model_pass.ask(context, batch, one.rounds or ()) for batch, one in waiting]
-        asked += [await model_pass.ask(context, batch, ()) for batch in packing.batches]
-        requests = [one.request for one in asked if one is not None]
-        further = further_rounds(declared(model_pass).rounds, self.options)
+        begun = [(batch, one.rounds or ()) for batch, one in waiting] + [(batch, ()) for batch in packing.batches]
+        asked = [(batch, await model_pass.ask(context, batch, rounds)) for batch, rounds in begun]
+        exchanges = [(batch, one) for batch, one in asked if one is not None]
+        requests = [one.request for _, one in exchanges]
+        further = [(one.request, self._further(model_pass, batch, one)) for batch, one in exchanges]
         return PassForecast(
             name=name,
             reason=None if requests else Skip.NOTHING_TO_CHANGE,
             calls=len(requests),
-            most_calls=len(requests) * (1 + len(further)),
+            most_calls=len(requests) + sum(len(rounds) for _, rounds in further),
             directive_tokens=sum(_tokens(request, is_system=True) for request in requests),
             data_tokens=sum(_tokens(request, is_system=False) for request in requests),
             most_output_tokens=sum(request.max_output_tokens for request in requests),
-            most_further_tokens=sum(self._tokens_of(kind, one) for one in requests for kind in further),
+            most_further_tokens=sum(
+                self._tokens_of(kind, request, context) for request, rounds in further for kind in rounds
+            ),
             backlog=packing.backlog,
         )
 
-    def _tokens_of(self, kind: RoundKind, request: ChatRequest) -> int:
+    def _further(self, model_pass: ModelPass, batch: Batch, asked: NextRound) -> list[RoundKind]:
+        """Return the rounds that may follow a question: as many second readings as its answer has statements for."""
+        rounds = further_rounds(declared(model_pass).rounds, self.options)
+        if VERIFY not in model_pass.directives:
+            return list(rounds)
+        is_read = asked.kind is RoundKind.VERIFICATION or self.options.verification is VerificationMode.VERIFIED
+        expected = min(len(batch.members), asked.request.max_output_tokens // _STATEMENT)
+        readings = max(1, -(-expected // READ_AT_ONCE)) if is_read else 0
+        return [one for one in rounds for _ in range(readings if one is RoundKind.VERIFICATION else 1)]
+
+    def _tokens_of(self, kind: RoundKind, request: ChatRequest, context: ModelContext) -> int:
         """Return the tokens of a further round at most: the question with what was answered, and one more answer."""
         question = _tokens(request, is_system=True) + _tokens(request, is_system=False)
         if kind is RoundKind.REPAIR:
             # What is wrong is told in fewer words than the answer has.
             return question + 3 * request.max_output_tokens
-        # What is looked up, or read a second time, fills a prompt at most.
+        if kind is RoundKind.VERIFICATION and VERIFY in context.directives:
+            told = min(MOST_TOKENS, self.options.model.prompt_tokens) + _RULES
+            return told + estimate_tokens(context.directives[VERIFY]) + request.max_output_tokens
+        # What is looked up, or verified in a pass's own way, fills a prompt at most.
         return max(question + request.max_output_tokens, self.options.model.prompt_tokens) + request.max_output_tokens
 
     async def _context(self, model_pass: ModelPass) -> ModelContext:
@@ -239,7 +262,10 @@ def further_rounds(rounds: Sequence[RoundKind] | None, options: DreamOptions) ->
         [<RoundKind.LOOKUP: 'lookup'>, <RoundKind.LOOKUP: 'lookup'>]
     """
     most = options.model.max_rounds - 1
-    return [RoundKind.LOOKUP] * most if rounds is None else rounds[:most]
+    # Second readings come on top of the bound.
+    given = [RoundKind.LOOKUP] * most if rounds is None else rounds
+    bounded = [place for place, one in enumerate(given) if one is not RoundKind.VERIFICATION][:most]
+    return [one for place, one in enumerate(given) if one is RoundKind.VERIFICATION or place in bounded]
 
 
 def _to_go_on_with(view: ReadView, name: str) -> list[tuple[Batch, WaitingExchange]]:

@@ -39,6 +39,9 @@ _VERIFY: Final = DeclaredDirective(
     ("readings", "says", "contradicts", "not_said", "quotes", "leftOut"),
 )
 
+_VERIFIED: Final = (RoundKind.VERIFICATION, RoundKind.REPAIR, RoundKind.VERIFICATION)
+"""The rounds of an exchange whose texts are verified."""
+
 RETENTION: Final = Declaration(
     name="retention",
     purges=True,
@@ -117,7 +120,7 @@ FACT_MINING: Final = Declaration(
         "read_again",
         "denied",
     ),
-    rounds=(RoundKind.REPAIR,),
+    rounds=_VERIFIED,
     home="fact_mining:FactMining",
     why="before the passes that judge entries, so that what was just said is among them",
 )
@@ -153,7 +156,7 @@ MEMORY_CONSOLIDATION: Final = Declaration(
         "questions",
     ),
     reviews_entries=True,
-    rounds=(RoundKind.REPAIR,),
+    rounds=_VERIFIED,
     home="memory_consolidation:MemoryConsolidation",
     why="after mining, so that it judges what was just said; after the fold, which spares it copies",
 )
@@ -189,7 +192,7 @@ EPISODE_EXTRACTION: Final = Declaration(
         "read_again",
         "denied",
     ),
-    rounds=(RoundKind.REPAIR,),
+    rounds=_VERIFIED,
     home="episodes:EpisodeExtraction",
     why="before anything that consumes the log; after consolidation, which judges facts alone",
 )
@@ -208,7 +211,7 @@ SKILL_GAPS: Final = Declaration(
     ),
     options="skill_gaps",
     notes=("turns", "sessions", "written", "repairs", "repaired"),
-    rounds=(RoundKind.REPAIR,),
+    rounds=_VERIFIED,
     home="skills.gaps:SkillGaps",
     why="before the other passes on skills, which look at what it writes",
 )
@@ -227,7 +230,7 @@ SKILL_CONSOLIDATION: Final = Declaration(
     ),
     options="skill_consolidation",
     notes=("reviewed", "retired", "rewritten", "guides"),
-    rounds=(RoundKind.REPAIR,),
+    rounds=_VERIFIED,
     home="skills.consolidation:SkillConsolidation",
     why="after the gaps, so that a new skill that overlaps an old one is merged at once",
 )
@@ -246,7 +249,7 @@ SKILL_OPTIMIZATION: Final = Declaration(
     ),
     options="skill_optimization",
     notes=("at_risk", "sparse", "rewritten", "reverted"),
-    rounds=(RoundKind.REPAIR,),
+    rounds=_VERIFIED,
     home="skills.optimization:SkillOptimization",
     why="after consolidation, so that what fails is improved where it will stay",
 )
@@ -281,7 +284,7 @@ PREFERENCE_INFERENCE: Final = Declaration(
         "read_again",
         "denied",
     ),
-    rounds=(RoundKind.REPAIR,),
+    rounds=_VERIFIED,
     home="preferences:PreferenceInference",
     why="after all that writes down what was said, so that it infers only what was not",
 )
@@ -373,7 +376,7 @@ DOCUMENT_CONSOLIDATION: Final = Declaration(
         "documents",
         "commit",
     ),
-    rounds=(RoundKind.REPAIR,),
+    rounds=_VERIFIED,
     home="document_consolidation:DocumentConsolidation",
     why="last, so that it tidies what was just promoted with the rest",
 )

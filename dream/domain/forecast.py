@@ -17,8 +17,9 @@ class PassForecast:
         name: The pass.
         reason: Why it would ask nothing; None if it would.
         calls: Calls at least: its questions, and the next ones about what waits.
-        most_calls: Calls at most, if each exchange has all rounds that it may have; halves of what proves too long come
-            on top.
+        most_calls: Calls at most, if each exchange has all rounds that it may have: a repair, and before and after it
+            a second reading of each 15 statements that are expected of the answer, where texts are read a second time.
+            Halves of what proves too long, and calls whose checks of the reader fail, come on top.
         directive_tokens: Tokens of its prompts that are the same in each: directives and the rule about data.
         data_tokens: The rest of its prompts.
         most_output_tokens: Tokens of the answers to these, if each is as long as it may be.

@@ -78,7 +78,7 @@ class PassReport:
         input_tokens: Tokens sent.
         output_tokens: Tokens received.
         seconds: Time it took.
-        rounds: What each round of its exchanges cost, where there was more than the first.
+        rounds: What each round of its exchanges cost, by number and kind, where there was more than the first.
     """
 
     name: str

@@ -134,33 +134,38 @@ class Round:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundCost:
-    """What the rounds of one number cost a pass in a run.
+    """What the rounds of one number and kind cost a pass in a run.
 
     Args:
         number: The round, from 1.
+        kind: Why they were asked; None for calls that gave no answer, if that is not known.
         calls: Calls, failed ones included.
         input_tokens: Tokens sent.
         output_tokens: Tokens received.
     """
 
     number: int
+    kind: RoundKind | None = None
     calls: int
     input_tokens: int
     output_tokens: int
 
-    def to_json(self) -> dict[str, int]:
+    def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {
             "round": self.number,
+            "kind": None if self.kind is None else self.kind.value,
             "calls": self.calls,
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
         }
 
     @classmethod
-    def from_json(cls, values: dict[str, int]) -> RoundCost:
-        """Read what `to_json` wrote."""
+    def from_json(cls, values: dict[str, Any]) -> RoundCost:
+        """Read what `to_json` wrote; earlier versions kept no kind."""
+        kind = values.get("kind")
         return cls(
+            kind=None if kind is None else RoundKind(kind),
             number=values["round"],
             calls=values["calls"],
             input_tokens=values["input_tokens"],

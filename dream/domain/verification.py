@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 VERIFY: Final = "verify"
 """The directive of the second reading."""
 
+READ_AT_ONCE: Final = 15
+"""Statements that one call of the second reading decides about at most."""
+MOST_TOKENS: Final = 6_000
+"""Tokens of statements and evidence in one such call."""
+
 
 class Reading(StrEnum):
     """What a verifier found of a statement."""

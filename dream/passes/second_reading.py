@@ -10,7 +10,7 @@ from pydantic import Field, WithJsonSchema
 
 from agentcore.llm.chat import ChatMessage, ChatRequest, ChatRole, estimate_tokens
 from dream.domain.rounds import Answer
-from dream.domain.verification import VERIFY, Assertion, EvidenceLine, Reading, SecondReading
+from dream.domain.verification import MOST_TOKENS, READ_AT_ONCE, VERIFY, Assertion, EvidenceLine, Reading, SecondReading
 from dream.guards.detail import DetailKind
 from dream.guards.verdict import EvidenceText, Verdict, judge
 from dream.guards.wording import plain, sentences_of, words_of
@@ -20,13 +20,11 @@ from dream.passes.prompts import fenced, quoted, system_text
 from dream.passes.protocol import ModelContext
 from dream.passes.reader_checks import CANARIES, CONTROLS, LONGEST_CHECK, checks_of, telling_words
 
-MOST_STATEMENTS: Final = 18
-"""Statements in one call, those that check the reader among them."""
-MOST_TOKENS: Final = 6_000
-"""Tokens of statements and evidence in one call."""
 _ATTRIBUTES: Final = 20
 """Tokens of a line without its text."""
 _CHECKS: Final = CANARIES + CONTROLS
+MOST_STATEMENTS: Final = READ_AT_ONCE + _CHECKS
+"""Statements in one call, those that check the reader among them."""
 _CHECKED: Final = _CHECKS * (LONGEST_CHECK + _ATTRIBUTES)
 """Tokens of the checks at most, which are left for no statement."""
 
@@ -71,7 +69,7 @@ def first_of(
     for key, assertion in pending:
         fresh = set(assertion.evidence) - lines
         used += estimate_tokens(assertion.text) + sum(estimate_tokens(line.text) + _ATTRIBUTES for line in fresh)
-        if chosen and (used > room or len(chosen) >= min(most, MOST_STATEMENTS - _CHECKS)):
+        if chosen and (used > room or len(chosen) >= min(most, READ_AT_ONCE)):
             break
         lines |= fresh
         chosen.append((key, assertion))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
-from sqlalchemy import bindparam, delete, func, insert, select
+from sqlalchemy import bindparam, delete, func, insert, null, select
 
 from agentcore.domain.temporal import to_micros
 from agentcore.llm.chat import Completion, FinishReason, Usage
@@ -197,16 +197,31 @@ class CallStore:
         return total
 
     def rounds(self, run_id: str, pass_name: str) -> tuple[RoundCost, ...]:
-        """Return what the rounds of a pass cost in a run, in order."""
-        costs: dict[int, Spent] = {}
-        for sums, columns, _ in _SUMS:
-            mine = (columns.run_id == run_id) & (columns.pass_name == pass_name)
-            by_round = sums.add_columns(columns.attempt).where(mine).group_by(columns.attempt)
-            for count, given, got, number in self._transaction.execute(by_round):
-                costs[number] = costs.get(number, Spent()) + Spent(count, given, got)
+        """Return what the rounds of a pass cost in a run, by number and kind, in order.
+
+        A call that failed is of the kind of the answer that came for it after all.
+        """
+        kinds: dict[tuple[str, int], RoundKind] = {}
+        costs: dict[tuple[int, RoundKind | None], Spent] = {}
+        for table in (model_calls, model_failures):
+            columns = table.c
+            mine = of_my_scope(table) & (columns.run_id == run_id) & (columns.pass_name == pass_name)
+            told = columns.round_kind if table is model_calls else null()
+            found = select(columns.batch_key, columns.attempt, told, columns.input_tokens, columns.output_tokens)
+            for batch, number, name, given, got in self._transaction.execute(found.where(mine)):
+                if table is model_calls:
+                    kinds[batch, number] = RoundKind.of_number(number) if name is None else RoundKind(name)
+                kind = kinds.get((batch, number), RoundKind.QUESTION if number == 1 else None)
+                costs[number, kind] = costs.get((number, kind), Spent()) + Spent(1, given, got)
         return tuple(
-            RoundCost(number=number, calls=one.calls, input_tokens=one.input_tokens, output_tokens=one.output_tokens)
-            for number, one in sorted(costs.items())
+            RoundCost(
+                number=number,
+                kind=kind,
+                calls=one.calls,
+                input_tokens=one.input_tokens,
+                output_tokens=one.output_tokens,
+            )
+            for (number, kind), one in sorted(costs.items(), key=lambda cost: (cost[0][0], cost[0][1] or ""))
         )
 
     def taken(self, run_id: str) -> list[tuple[str, list[dict[str, Any]]]]:

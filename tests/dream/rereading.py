@@ -68,10 +68,11 @@ def _quotes(text: str, record: str) -> list[str]:
 
 
 def _is_nearer(one: tuple[str, str, list[str]], other: tuple[str, str, list[str]]) -> bool:
-    """Whether a statement is nearer to its evidence than another that says the same but for its numbers."""
+    """Whether a statement says the same as another but for its numbers, and the other one is false for all it tells."""
     if one[1] == other[1]:
         return _shared(one) > _shared(other)
-    return _NUMBER.sub("0", one[1]) == _NUMBER.sub("0", other[1]) and _made_up(one) < _made_up(other)
+    is_alike = _NUMBER.sub("0", one[1]) == _NUMBER.sub("0", other[1])
+    return is_alike and 0 < _made_up(other) >= _made_up(one)
 
 
 def _shared(one: tuple[str, str, list[str]]) -> int:

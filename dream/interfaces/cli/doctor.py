@@ -6,6 +6,7 @@ import sqlite3
 import tempfile
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
+from typing import Final
 
 from sqlalchemy import ColumnElement, Table, and_, exists, func, select, text
 
@@ -23,6 +24,7 @@ from dream.cycle.documents.delivery import KEPT
 from dream.cycle.documents.files import read_whole
 from dream.domain.candidate import PromotionStanding
 from dream.domain.finding import Finding, Verdict
+from dream.domain.reasons import Refused
 from dream.errors import UnsupportedStorageError
 from dream.interfaces.cli.release import installed_version
 from dream.interfaces.cli.render.text import when
@@ -127,7 +129,16 @@ def _waiting(view: ReadView) -> Finding:
     if not found:
         return Finding("waiting", Verdict.FINE, "no exchange with the model waits")
     told = "; ".join(f"{one.count:,} of {one.pass_name} since {when(one.since)} ({one.reason})" for one in found)
-    return Finding("waiting", Verdict.NOTE, told, "the next dream goes on with them, without asking again")
+    is_unreliable = any(one.reason == Refused.VERIFIER_UNRELIABLE for one in found)
+    remedy = _UNRELIABLE if is_unreliable else "the next dream goes on with them, without asking again"
+    return Finding("waiting", Verdict.NOTE, told, remedy)
+
+
+_UNRELIABLE: Final = (
+    "the reader let pass what is false or stopped what is true, so it decides nothing: measure it with "
+    "`dream doctor --model`, name a better one in dreaming.model.verifier, or set dreaming.verification to `off` or "
+    "`strict`"
+)
 
 
 def _leases(view: ReadView) -> Finding:

@@ -194,7 +194,7 @@ class _EntryJudge:
             # That nobody needs it is no claim of the evidence: where only what is proven is made, a person decides.
             is_strict = given.options.verification is VerificationMode.STRICT
             verdict = Verdict.UNDECIDED if is_strict else Verdict.PROVEN
-            kept = Assertion(text=entry.content, evidence=(_line(entry),))
+            kept = Assertion(text=entry.content, evidence=(_line(entry),)) if is_strict else None
             self.judged.items.append(
                 Item(number=self._number(dropping.item.number), value=draft, verdict=verdict, assertion=kept)
             )

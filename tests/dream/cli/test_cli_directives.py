@@ -170,7 +170,7 @@ def test_the_check_tells_what_a_change_costs(cli: CommandLine):
     assert cli.json("directives", "check")["forecast"]["entries"] == 0
     _review(cli, but=first)
     cost = cli.json("directives", "check")["forecast"]
-    share = sum(-(-len(built_in(name).text.encode()) // 4) for name in ("memory-rules", "dream"))
+    share = sum(-(-len(built_in(name).text.encode()) // 4) for name in ("memory-rules", "dream", "verify"))
     assert (cost["pass"], cost["entries"], cost["runs"], cost["calls"]) == (REVIEWER, 4, 1, 1)
     assert share < cost["tokens"] < share + 4 * 300
     said = " ".join(cli.good("directives", "check").split())

@@ -206,6 +206,13 @@ def test_status_and_doctor_tell_what_waits_why_and_since_when(dreamt: CommandLin
     assert dreamt.json("status")["waits"] == [told]
     assert "fact-mining: 1 since 2025-06-15" in " ".join(dreamt.good("status").split())
     assert "1 of fact-mining since 2025-06-15" in " ".join(dreamt.good("doctor").split())
+    assert "decides nothing" not in dreamt.good("doctor")
+    with sqlite3.connect(dreamt.database) as connection:
+        connection.execute("UPDATE waiting_exchanges SET reason = 'verifier_unreliable'")
+    connection.close()
+    told_again = " ".join(dreamt.good("doctor").split())
+    assert "(verifier_unreliable)" in told_again
+    assert "name a better one in dreaming.model.verifier" in told_again
 
 
 def test_an_interrupted_run_is_shown_listed_and_gone_on_with(dreamt: CommandLine):

@@ -238,6 +238,22 @@ async def test_what_waited_as_long_as_it_may_takes_the_fallback_and_is_not_asked
     assert (await noted(one)).calls == 0
 
 
+async def test_a_budget_that_the_question_used_up_leaves_the_second_reading_to_the_next_run(world: World):
+    await world.add(BEES, FERRY, VAN)
+    one, model = with_model(world, model={"tokens_per_run": 9_000})
+    whole = await noted(replace(one, scope=fresh_scope()))
+    assert (whole.calls, model.read) == (0, 0)
+    found = await noted(one)
+    question, reading = found.rounds
+    assert (question.kind, reading.kind) == ("question", "verification")
+    used = question.input_tokens + question.output_tokens
+    assert used + reading.input_tokens + reading.output_tokens == found.input_tokens + found.output_tokens
+    other, model = with_model(world.elsewhere(), model={"tokens_per_run": used + reading.input_tokens})
+    await other.add(BEES, FERRY, VAN)
+    done = await noted(other)
+    assert (model.read, done.accepted) == (0, 0)
+
+
 async def test_what_is_decided_is_written_once_while_the_rest_waits(world: World):
     await world.add(BEES, FERRY, VAN)
     one, model = with_model(world, "first only", model={"tokens_per_run": None})

@@ -116,7 +116,7 @@ class Obedience:
             turns={turn.id: turn for turn in turns},
             options=world.options,
         )
-        faults = [*unsupported(scene), *_lost(scene)]
+        faults = [*unsupported(scene), *_lost(scene), *(_put_in_mouths(scene) if turns else ())]
         if report.passes[0].calls not in range(1, 7):
             faults.append(f"{report.passes[0].calls} calls: {report.passes[0].reason}")
         if await self.neighbour.export() != self.foreign:
@@ -145,6 +145,30 @@ def _talk(world: World, text: str, role: str) -> list[Turn]:
         )
         for place, (who, content) in enumerate(told)
     ]
+
+
+def _put_in_mouths(scene: Scene) -> list[str]:
+    """What new facts tell that no person said in these words, or more surely than it was said."""
+    new = [entry for entry_id, entry in scene.after.items() if entry_id not in scene.before]
+    return [f"{entry.content!r} was put in a mouth" for entry in new if not _is_own_words(entry, scene)]
+
+
+def _is_own_words(entry: MemoryEntry, scene: Scene) -> bool:
+    """Tell whether a fact is what its own turns say, all of them a person's, and nothing else but who said it when."""
+    cited = [scene.turns[one.source.id] for one in entry.evidence]
+    rest = _bare(entry.content)
+    for one in entry.evidence:
+        rest = rest.replace(_bare(one.sentence), "")
+    return (
+        bool(cited)
+        and all(turn.role == "user" and turn.trust >= entry.trust for turn in cited)
+        and all(one.sentence in turn.content for one, turn in zip(entry.evidence, cited, strict=True))
+        and rest in {"", *(_bare(f"{turn.speaker} {turn.occurred_at:%Y-%m-%d}") for turn in cited)}
+    )
+
+
+def _bare(text: str) -> str:
+    return "".join(character for character in text.casefold() if character.isalnum())
 
 
 def _lost(scene: Scene) -> list[str]:

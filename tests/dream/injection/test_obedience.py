@@ -43,7 +43,7 @@ async def test_a_remembered_text_of_a_participant_changes_only_what_a_correction
     assert tally.harmless >= 0.8 * tally.runs
 
 
-async def test_what_a_participant_says_becomes_facts_of_what_people_said_at_most(world: World):
+async def test_what_a_participant_says_becomes_facts_in_the_own_words_of_people_at_most(world: World):
     tally = await mined(world, ALL, "user")
     assert tally.faults == []
     assert set(tally.changes) <= {"fact of its own", "fact of another turn"}

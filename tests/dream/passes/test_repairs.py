@@ -11,7 +11,8 @@ from talking import answering, talk
 
 from agentcore.llm import ChatRequest, Completion, FinishReason, Usage
 from dream.domain import Outcome, PassOutcome, PassReport, Refused
-from dream.options import ModelOptions
+from dream.domain.rounds import RoundKind
+from dream.options import ModelOptions, VerificationMode
 from dream.passes.episodes import EpisodeExtraction
 from dream.passes.fact_mining import FactMining
 from dream.passes.preferences import PreferenceInference
@@ -213,14 +214,39 @@ async def test_a_server_that_fails_at_the_repair_leaves_the_first_answer_standin
     assert (report.outcome, codes(report.passes[0])) == (Outcome.FAILED, ["invented_detail"])
 
 
-async def test_a_forecast_counts_a_repair_of_each_answer(world: World):
+@pytest.mark.parametrize("mode", [VerificationMode.STRICT, VerificationMode.OFF])
+async def test_a_forecast_counts_a_repair_of_each_answer(world: World, mode: VerificationMode):
     await talk(world, *SAID)
+    world.options = world.options.replace(verification=mode)
     (foreseen,) = await answering(world).dreams.forecast(passes=["fact-mining"])
     answer = world.options.model.answer_tokens
     assert foreseen.most_further_tokens == foreseen.directive_tokens + foreseen.data_tokens + 3 * answer
     assert (foreseen.calls, foreseen.most_calls) == (1, 2)
     assert foreseen.least_tokens == foreseen.directive_tokens + foreseen.data_tokens
     assert foreseen.most_tokens == foreseen.least_tokens + answer + foreseen.most_further_tokens
+
+
+async def test_a_forecast_counts_a_second_reading_for_each_15_statements_before_and_after_the_repair(world: World):
+    await talk(world, *[f"Number {number} is where I keep a bike." for number in range(32)])
+    (foreseen,) = await answering(world).dreams.forecast(passes=["fact-mining"])
+    assert (foreseen.calls, foreseen.most_calls) == (1, 1 + 3 + 1 + 3)
+    world.options = world.options.replace(verification=VerificationMode.STRICT)
+    (without,) = await answering(world).dreams.forecast(passes=["fact-mining"])
+    assert (without.calls, without.most_calls) == (1, 2)
+    assert without.most_tokens < foreseen.most_tokens
+    assert without.least_tokens == foreseen.least_tokens
+
+
+async def test_a_dream_costs_no_more_than_was_foreseen(world: World):
+    await talk(world, *SAID)
+    lost = CAT | {"content": "Ana had a cat at home, once."}
+    heard = answering(world, facts(lost, WRONG), facts({"item": 1, **CAT}))
+    (foreseen,) = await heard.dreams.forecast(passes=["fact-mining"])
+    report = (await heard.run_passes(FactMining())).passes[0]
+    kinds = {one.kind for one in report.rounds}
+    assert kinds == {RoundKind.QUESTION, RoundKind.VERIFICATION, RoundKind.REPAIR}
+    assert foreseen.calls < report.calls <= foreseen.most_calls
+    assert report.input_tokens + report.output_tokens <= foreseen.most_tokens
 
 
 ROOF = {

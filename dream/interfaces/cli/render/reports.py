@@ -9,6 +9,7 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused, Skip
 from dream.domain.refused import RefusedText
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
+from dream.domain.rounds import RoundKind
 from dream.interfaces.cli.render.clusters import cluster_lines
 from dream.interfaces.cli.render.reasons import committed, explained, refusal_lines
 from dream.interfaces.cli.render.text import Line, Lines, Tone, clip, counted, paragraph, table, when
@@ -208,8 +209,18 @@ def _numbers(item: PassReport) -> str:
         f"{counted(item.calls, 'model call')}, {item.input_tokens:,} + {item.output_tokens:,} tokens"
         if item.calls
         else "",
+        _read_again(item),
     ]
     return ", ".join(part for part in parts if part)
+
+
+def _read_again(item: PassReport) -> str:
+    """Return what of its calls and tokens second readings took; empty where there was none."""
+    read = [one for one in item.rounds if one.kind is RoundKind.VERIFICATION]
+    if not read:
+        return ""
+    given, got = sum(one.input_tokens for one in read), sum(one.output_tokens for one in read)
+    return f"of these {counted(sum(one.calls for one in read), 'second reading')}, {given:,} + {got:,} tokens"
 
 
 def _note(name: str, value: Any) -> str:
