@@ -31,6 +31,7 @@ CATCHES_EVERYTHING = [
     ("dream/cycle/running/pass_run.py", "the pass boundary: one pass's failure must not end the run"),
     ("dream/cycle/scheduling/backlog.py", "what a pass cannot tell of its work, its run will; no service dies of it"),
     ("dream/cycle/listeners.py", "a listener: its failure must not look like the failure of the run it is told of"),
+    ("dream/passes/host_verifier.py", "a host's own verifier may raise anything, and must not end a dream"),
     ("dream/interfaces/installed.py", "a stranger's package that cannot be loaded is told in one sentence"),
     ("dream/interfaces/cli/entry.py", "the edge of the program: a person gets a sentence instead of a traceback"),
 ]
