@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Final
 
 from agentcore.domain.filters import EntryFilter
@@ -32,10 +33,14 @@ def clean_topic(given: object) -> str:
     return topic if fits and secret_in(topic) is None else ""
 
 
-def topics_in_use(view: ReadView) -> Sequence[str]:
-    """Return the topics that most of the newest entries have, in alphabetical order."""
+def topics_in_use(view: ReadView, as_of: datetime) -> Sequence[str]:
+    """Return the topics that most of the newest entries have, in alphabetical order.
+
+    Those that a run wrote itself do not count for it: which of its batches came first must change no question.
+    """
     newest = view.entries.select(EntryFilter(), limit=_LOOKED_THROUGH)
-    counted = Counter(entry.metadata[TOPIC] for entry in newest if entry.metadata.get(TOPIC))
+    known = (entry for entry in newest if entry.recorded_at < as_of)
+    counted = Counter(entry.metadata[TOPIC] for entry in known if entry.metadata.get(TOPIC))
     return sorted(topic for topic, _ in sorted(counted.items(), key=lambda one: (-one[1], one[0]))[:_SHOWN])
 
 

@@ -51,7 +51,7 @@ class FactMining(TurnPass, declaration=FACT_MINING):
         """Take the oldest new turns, by session."""
         mining = context.options.mining
         reading = await read_new(context, limit=mining.max_turns, overlap=mining.overlap_turns)
-        topics = await context.read(topics_in_use)
+        topics = await context.read(lambda view: topics_in_use(view, context.as_of))
         room = context.options.model.prompt_tokens - estimate_tokens(frame(context.marker, topics))
         return reading.packing(*packed(reading.sessions, room=room, overlap=mining.overlap_turns))
 
@@ -62,7 +62,7 @@ class FactMining(TurnPass, declaration=FACT_MINING):
         shown = await shown_of(context, batch)
         if not any(one.is_new for one in shown):
             return None
-        topics = await context.read(topics_in_use)
+        topics = await context.read(lambda view: topics_in_use(view, context.as_of))
         return question(context, around(shown, handles), topics, directives=self.instructions, purpose=self.name)
 
     async def judged(
