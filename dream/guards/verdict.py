@@ -78,8 +78,11 @@ def _refuting(
 ) -> Iterator[Detail]:
     shown = [_shown(one) for one in (*evidence, *beside)]
     told, given = plain(statement), ShownValues(shown)
-    yield from (item for item in values_in(told).items if not given.gives(item))
     speakers = [plain(one.speaker) for one in (*evidence, *beside) if one.speaker]
+    named = {
+        (item.kind, item.key) for speaker in speakers for item in values_in(speaker).items if item.kind not in _COUNTED
+    }
+    yield from (item for item in values_in(told).items if (item.kind, item.key) not in named and not given.gives(item))
     yield from _denials(told, evidence)
     yield from absent_names(told, [*(one.text for one in shown), *speakers], vocabulary)
     if whole:
@@ -102,3 +105,5 @@ def _denials(told: str, evidence: Sequence[EvidenceText]) -> Iterator[Detail]:
 
 
 _LONGEST = 200
+_COUNTED = frozenset({DetailKind.NUMBER, DetailKind.DATE, DetailKind.TIME})
+"""What a speaker's name gives nobody: of `User 7` it does not follow that anybody has seven cats."""

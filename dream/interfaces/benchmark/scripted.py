@@ -201,7 +201,7 @@ def _copies(record: Record) -> Iterator[tuple[tuple[str, ...], str]]:
     for sentence in _SENTENCE_END.split(record.text):
         if record.attributes.get("role") != "assistant":
             yield tuple(_words(_told(record, sentence))), sentence
-        if record.attributes.get("role") == "entry":
+        if record.attributes.get("role") in {"entry", "item"}:
             yield tuple(_words(sentence)), sentence
 
 

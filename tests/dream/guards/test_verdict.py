@@ -40,6 +40,18 @@ def test_a_sentence_of_the_evidence_is_proven_up_to_case_punctuation_digits_and_
     assert verdict(statement, said(text)) is Verdict.PROVEN
 
 
+@pytest.mark.parametrize("speaker", ["Person0", "ana_92", "ana@example.com", "PC-7"])
+def test_the_name_of_a_speaker_is_no_made_up_code(speaker: str):
+    talk = said("I moved to house number 12.", speaker=speaker)
+    assert verdict(f"{speaker} now lives in house number 12.", talk) is Verdict.UNDECIDED
+    assert verdict(f"{speaker} now lives in house number 88.", talk) is Verdict.REFUTED
+    assert verdict("Person1 now lives in house number 12.", talk) is Verdict.REFUTED
+
+
+def test_a_number_in_the_name_of_a_speaker_counts_nothing():
+    assert verdict("User 17 has 17 cats.", said("I have cats.", speaker="User 17")) is Verdict.REFUTED
+
+
 def test_you_is_the_other_one_where_exactly_two_speak():
     talk = [*said("You owe me 20 euros."), *said("Fine.", speaker="Bo")]
     assert verdict("Bo owes Ana 20 euros.", talk) is Verdict.PROVEN
