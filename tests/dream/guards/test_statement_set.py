@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from dream.interfaces.benchmark import Quotes, read_questions
+from dream.interfaces.benchmark import read_questions
 from tests.bench.statement_set import FOLDER, FORMS, HALVES, halves, rows, statements, wilson
 
 
@@ -45,16 +45,10 @@ def test_an_answered_fact_has_two_true_statements_and_three_or_four_with_differe
         assert len({one["class"] for one in row["faulty"]} & _MADE) == len(row["faulty"]) in {3, 4}
 
 
-def test_an_answered_fact_repeats_a_recorded_answer_and_turns_of_the_talks():
+def test_an_answered_fact_rests_on_turns_of_the_talks():
     talks = read_questions(list(_TALKS.glob("*.json")), now=datetime(2025, 1, 1, tzinfo=UTC))
-    quotes = {talk.name: Quotes(talk.texts) for talk in talks}
-    recorded = [orjson.loads(line) for line in (_TALKS / "answers.jsonl").read_bytes().splitlines()]
-    answers = [orjson.loads(quotes[row["sample"]].put_back(row["answer"]) or "") for row in recorded]
-    items = [item for answer in answers for given in answer.values() if isinstance(given, list) for item in given]
-    told = {item["content"] for item in items if isinstance(item, dict) and "content" in item}
     said = {text for talk in talks for text in talk.texts.values()}
     for row in (row for name in HALVES.values() for row in _cases(f"answered-{name}")):
-        assert row["honest"][0] in told, row["id"]
         assert {one["text"] for one in row["evidence"]} <= said, row["id"]
 
 

@@ -120,6 +120,7 @@ async def test_subject_and_topic_are_kept_as_far_as_they_were_said(world: World)
     about = {entry.content: dict(entry.metadata) for entry in await world.active()}
     assert about == {"Ana moved to Lisbon.": {"subject": "Ana", "topic": "home"}, "Ana likes tea.": {}}
     await talk(world, "Good night.", session="s2", occurred_at=NOW + DAY)
+    world.clock.advance(2 * DAY)
     heard = hearing(world, answer())
     await heard.run_passes(FactMining())
     assert '"home"' in heard.chat.requests[0].messages[-1].content
