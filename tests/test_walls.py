@@ -28,6 +28,7 @@ CATCHES_EVERYTHING = [
         "dream/cycle/running/model_calls.py",
         "a client's failure is judged, recorded and reported by the pass that asked",
     ),
+    ("dream/cycle/running/joint_reading.py", "a question that passes share: when it fails, each of them asks alone"),
     ("dream/cycle/running/pass_run.py", "the pass boundary: one pass's failure must not end the run"),
     ("dream/cycle/scheduling/backlog.py", "what a pass cannot tell of its work, its run will; no service dies of it"),
     ("dream/cycle/listeners.py", "a listener: its failure must not look like the failure of the run it is told of"),

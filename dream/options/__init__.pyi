@@ -27,6 +27,7 @@ from .pass_options import (
     PreferenceOptions as PreferenceOptions,
     PromotionOptions as PromotionOptions,
     PromotionPolicy as PromotionPolicy,
+    ReadingOptions as ReadingOptions,
     RemOptions as RemOptions,
     RetentionOptions as RetentionOptions,
     ScorerName as ScorerName,

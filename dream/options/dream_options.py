@@ -26,6 +26,7 @@ from dream.options.pass_options import (
     NearDuplicateOptions,
     PreferenceOptions,
     PromotionOptions,
+    ReadingOptions,
     RemOptions,
     RetentionOptions,
     SessionOptions,
@@ -257,6 +258,8 @@ class DreamOptions(Options):
     """How the search for near-duplicates is bounded."""
     model: ModelOptions = Field(default_factory=ModelOptions)
     """What dreams may ask of the model."""
+    reading: ReadingOptions = Field(default_factory=ReadingOptions)
+    """How the passes that read conversations share their questions."""
     mining: MiningOptions = Field(default_factory=MiningOptions)
     """How facts are mined from conversations."""
     consolidation: ConsolidationOptions = Field(default_factory=ConsolidationOptions)

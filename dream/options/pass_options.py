@@ -101,6 +101,18 @@ class MiningOptions(Options):
     """Turns before the new ones that are shown again, for what they refer to."""
 
 
+class ReadingOptions(Options):
+    """How the passes that read conversations share their questions."""
+
+    section: ClassVar[str] = "dreaming.reading"
+    """What its fields are called after in errors."""
+
+    together: bool = False
+    """Whether facts, episodes, preferences and missing skills of the same new turns are asked for in one question."""
+    batch_turns: int = Field(default=90, ge=1, le=500)
+    """New turns in such a question at most: as many as an answer has room for."""
+
+
 class ConsolidationOptions(Options):
     """How the model merges and retires entries."""
 

@@ -70,6 +70,25 @@ def build_request(
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReaderPart:
+    """What one reader adds to a question.
+
+    Args:
+        reader: The pass; its part of the answer has that name.
+        instructions: The directives that word it.
+        contract: What the host reads of its part.
+        form: The JSON of its part.
+        blocks: What it shows beside the turns: titled blocks of data, and the host's sentences between them.
+    """
+
+    reader: str
+    instructions: Sequence[str]
+    contract: str
+    form: ResponseFormat
+    blocks: Sequence[str] = ()
+
+
 def system_text(context: ModelContext, directives: Sequence[str]) -> str:
     """Return the system's word: directives, and the rule about data."""
     told = [*(context.directives[name] for name in directives), _RULE.format(marker=context.marker)]

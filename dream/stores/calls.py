@@ -15,7 +15,7 @@ from agentcore.stores.sql.transaction import encode, of_my_scope
 from dream.domain.rounds import AskedRound, RoundCost, RoundKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Table
@@ -29,6 +29,9 @@ CANCELLED = "cancelled"
 
 Forgets: TypeAlias = tuple[int, "int | None"]
 """How many texts of a scope are forgotten, and when the last one was, microseconds since 1970."""
+
+SHARED = "+"
+"""Ends the key of an answer that several passes share, until it is split."""
 
 _LONGEST_FAILURE = 32
 _THIS = (
@@ -177,6 +180,41 @@ class CallStore:
         self._connection.execute(_SAVE, row)
         self.fail(key, completion.failed_tries, model=completion.model)
 
+    def split(self, key: CallKey, parts: Mapping[str, str]) -> None:
+        """Put the parts of an answer in its place, each as the answer to its pass's own first question.
+
+        What the answer cost is shared among them: the question evenly, the answer by its length.
+
+        Args:
+            key: What the answer is stored under.
+            parts: The text of each part by its pass.
+        """
+        row = self._transaction.execute(_FIND, **_parameters(key)).mappings().one_or_none()
+        if row is None or not parts:
+            return
+        self._transaction.execute(_REMOVE, **_parameters(key))
+        given = _shares(row["input_tokens"], [1] * len(parts))
+        got = _shares(row["output_tokens"], [len(text) for text in parts.values()])
+        batch_key = key.batch_key.removesuffix(SHARED)
+        for place, (name, text) in enumerate(parts.items()):
+            own = CallKey(run_id=key.run_id, pass_name=name, batch_key=batch_key, round=key.round)
+            self._transaction.execute(_REMOVE, **_parameters(own))
+            kept = {column: value for column, value in row.items() if column != "pk"}
+            self._connection.execute(
+                _SAVE,
+                kept
+                | {
+                    "pass_name": name,
+                    "batch_key": batch_key,
+                    "answer": None if row["answer"] is None else text,
+                    # The question is kept once.
+                    "request": row["request"] if place == 0 else None,
+                    "input_tokens": given[place],
+                    "output_tokens": got[place],
+                    "is_estimated": True,
+                },
+            )
+
     def fail(self, key: CallKey, tries: Sequence[FailedTry], *, model: str) -> None:
         """Record tries that gave no answer."""
         self._failures(key, [(one.failure.value, one.usage) for one in tries], model)
@@ -262,6 +300,19 @@ class CallStore:
         mine = (table.c.scope_id == self._transaction.scope_id) & (table.c.run_id == run_id)
         found = self._connection.execute(select(*columns).where(mine).order_by(table.c.pk))
         return [dict(zip(names, row, strict=True)) for row in found]
+
+
+def _shares(total: int, weights: Sequence[int]) -> list[int]:
+    """Return how much of *total* each weight has; what is left over goes to the first.
+
+    Example:
+        >>> _shares(10, [1, 1, 1])
+        [4, 3, 3]
+    """
+    whole = sum(weights) or 1
+    shares = [total * weight // whole for weight in weights]
+    shares[0] += total - sum(shares)
+    return shares
 
 
 def _told(asked: NextRound) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC
+from datetime import UTC, datetime
 from functools import partial
 from typing import cast
 
@@ -17,7 +17,7 @@ from dream.cycle.running.prompt_limits import PromptLimits
 from dream.domain.proposal import Proposal, Refusal, Work
 from dream.domain.reasons import WAITS_FOR_QUEUE, Refused, Stop
 from dream.domain.rounds import Round
-from dream.domain.step import Batch, StepDraft, StepReport, WaitingExchange
+from dream.domain.step import Batch, Packing, StepDraft, StepReport, WaitingExchange
 from dream.errors import InvalidDirectiveError
 from dream.guards.names import VOCABULARY_FILE, Vocabulary, load_vocabulary
 from dream.passes import ModelContext, ModelPass
@@ -49,16 +49,26 @@ class ModelPassRun(PassRun):
             if name in self.problems:
                 path, problem = self.problems[name]
                 raise InvalidDirectiveError(path=path, problem=problem)
-        work = await self.model_pass.has_work(await self._context())
+        work = await self.model_pass.has_work(await self.context())
         waiting = await self.parts.storage.read(self.scope, lambda view: to_be_tried(view, self.options, self.name))
         return Work(work.pending + waiting, reports=work.reports)
+
+    async def is_to_pack(self) -> bool:
+        """Tell whether it is about to pack: it has all it needs, and something new to look at."""
+        if self.steps or self.obstacle is not None or not self.dream_pass.requires <= self.parts.capabilities:
+            return False
+        if any(name in self.problems for name in self.model_pass.directives):
+            return False
+        if await self.parts.storage.read(self.scope, self._full) is not None:
+            return False
+        return bool((await self.model_pass.has_work(await self.context())).pending)
 
     async def _take_steps(self) -> None:
         if self.is_closed:
             return
         if not self._is_packed:
             await self._take_up_what_waited()
-        asking = await self._asking()
+        asking = await self.asking()
         batches = await self._packed()
         left = await self._work_off(batches, asking)
         await self._close(left, asking)
@@ -70,7 +80,8 @@ class ModelPassRun(PassRun):
         if self.steps and not self.is_closed:
             await self._close(_unfinished(self.steps), None)
 
-    async def _context(self) -> ModelContext:
+    async def context(self) -> ModelContext:
+        """Return what the pass may see now."""
         if self._vocabulary is None:
             folder = self.parts.data_dir
             loaded = load_vocabulary(None if folder is None else folder / "directives" / VOCABULARY_FILE)
@@ -108,7 +119,7 @@ class ModelPassRun(PassRun):
         if one.batch is None or one.waits_for_room or not one.rounds:
             return None
         over = replace(one, reason=Refused.WAITED_TOO_LONG)
-        context = replace(await self._context(), waited={one.batch.number: over})
+        context = replace(await self.context(), waited={one.batch.number: over})
         proposal = await self.model_pass.interpret(context, one.batch, one.rounds)
         if proposal.waits is not None:
             return None
@@ -155,34 +166,46 @@ class ModelPassRun(PassRun):
         if not self._is_packed:
             await self.people.wait_until_idle()
             began = self.parts.clock.now()
-            packing = await self.model_pass.pack(await self._context())
-            proposal = Proposal(
-                change_sets=packing.change_sets,
-                refused=packing.refused,
-                notes=packing.notes,
-                cursor=packing.cursor,
-                looked_at=(*packing.looked_at, *_own_ids(packing.batches)),
-                backlog=packing.backlog,
-                phases=packing.phases,
-                fingerprint=directives_mark(self._sent()),
-                done=False,
-            )
-            left = await self.parts.storage.read(self.scope, self._to_try)
-            waits = tuple(
-                replace(one, runs=one.runs + 1, tried_in=self.run_id) for one in left if not one.waits_for_room
-            )
-            going_on = [
-                replace(one.batch, number=f"w{place}", waited=one.exchange_id)
-                for place, one in enumerate(waits, 1)
-                if one.batch is not None
-            ]
-            rows = [batch.to_json() for batch in (*going_on, *packing.batches)]
-            seconds = elapsed(self.parts.clock, began)
-            report = StepReport(packed=True, looked_at=len(packing.looked_at), seconds=seconds)
-            await self.commit(StepDraft(proposal=proposal, batch=rows, waits=waits, report=report))
+            await self._freeze(await self.model_pass.pack(await self.context()), began)
+        return self.unfinished
+
+    @property
+    def unfinished(self) -> list[Batch]:
+        """The packed batches that no committed step ends."""
         return _unfinished(self.steps)
 
-    async def _asking(self) -> ModelCalls:
+    async def pack_as(self, packing: Packing) -> None:
+        """Pack what was packed for several passes together."""
+        began = self.parts.clock.now()
+        await self._take_up_what_waited()
+        await self._freeze(packing, began)
+
+    async def _freeze(self, packing: Packing, began: datetime) -> None:
+        proposal = Proposal(
+            change_sets=packing.change_sets,
+            refused=packing.refused,
+            notes=packing.notes,
+            cursor=packing.cursor,
+            looked_at=(*packing.looked_at, *_own_ids(packing.batches)),
+            backlog=packing.backlog,
+            phases=packing.phases,
+            fingerprint=directives_mark(self._sent()),
+            done=False,
+        )
+        left = await self.parts.storage.read(self.scope, self._to_try)
+        waits = tuple(replace(one, runs=one.runs + 1, tried_in=self.run_id) for one in left if not one.waits_for_room)
+        going_on = [
+            replace(one.batch, number=f"w{place}", waited=one.exchange_id)
+            for place, one in enumerate(waits, 1)
+            if one.batch is not None
+        ]
+        rows = [batch.to_json() for batch in (*going_on, *packing.batches)]
+        seconds = elapsed(self.parts.clock, began)
+        report = StepReport(packed=True, looked_at=len(packing.looked_at), seconds=seconds)
+        await self.commit(StepDraft(proposal=proposal, batch=rows, waits=waits, report=report))
+
+    async def asking(self) -> ModelCalls:
+        """Return what makes its calls."""
         today = self.parts.clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
         def before(view: ReadView) -> tuple[Spent, Spent, Forgets, PromptLimits]:
@@ -207,7 +230,7 @@ class ModelPassRun(PassRun):
         waiting = await self.parts.storage.read(self.scope, lambda view: dream_stores(view).waiting.of(self.name))
         held = {one.exchange_id: one for one in waiting}
         waited = {batch.number: held[batch.waited] for batch in batches if batch.waited in held}
-        context = replace(await self._context(), waited=waited)
+        context = replace(await self.context(), waited=waited)
         exchange = Exchange(asking, self.model_pass, context)
         left: list[Batch] = []
         try:
@@ -222,7 +245,7 @@ class ModelPassRun(PassRun):
                     else:
                         await self._commit_batch(batch, answered, context, held.get(batch.waited))
         except BaseExceptionGroup as group_error:
-            raise _first(group_error) from None
+            raise first_of(group_error) from None
         return left
 
     async def _commit_batch(
@@ -325,6 +348,9 @@ def _own_ids(batches: Sequence[Batch]) -> tuple[str, ...]:
     return tuple(record_id for batch in batches if not (batch.reader or batch.waited) for record_id in batch.member_ids)
 
 
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+def first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the first error of a group, however deep."""
     first = group.exceptions[0]
-    return _first(cast("BaseExceptionGroup[BaseException]", first)) if isinstance(first, BaseExceptionGroup) else first
+    return (
+        first_of(cast("BaseExceptionGroup[BaseException]", first)) if isinstance(first, BaseExceptionGroup) else first
+    )

@@ -7,6 +7,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from agentcore.domain.capability import Capability
 from dream.cycle.running.context import directives_mark
 from dream.cycle.running.run_envelope import (
     RunEnvelope,
@@ -28,10 +29,9 @@ from dream.stores import dream_stores
 from dream.stores.runs import OpenRun
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from agentcore.domain.capability import Capability
     from agentcore.domain.scope import Scope
     from agentcore.hosting.services import HostServices
     from agentcore.stores.storage import UnitOfWork
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from dream.directives import Directive
     from dream.domain.step import StepDraft
     from dream.options import DreamOptions
-    from dream.passes import DreamPass, PassSlot
+    from dream.passes import PassSlot
     from dream.stores.runs import StepRow
 
 
@@ -303,18 +303,34 @@ class Runner:
         envelope = RunEnvelope(self._parts, lease, report, freeze=None if report.resumed else freeze, ending=end)
         async with envelope as run:
             log_end = start.run.log_end if report.resumed else run.frozen["log_end"]
+            sharing = await self._read_together(run, start, wish, log_end)
             for place in self._order:
                 name = place.name
                 if name not in start.run.passes or not self._options.is_on(name):
                     why = Skip.NOT_REQUESTED if self._options.is_on(name) else Skip.DISABLED
                     run.passes.append(PassReport(name=name, outcome=PassOutcome.SKIPPED, reason=why))
                     continue
-                steps = [step for step in start.steps if step.pass_name.partition("/")[0] == name]
-                pass_run = self._pass_run(run, start, place.dream_pass, steps=steps, log_end=log_end, wish=wish)
+                pass_run = sharing.get(name) or self._pass_run(run, start, place, log_end=log_end, wish=wish)
                 run.passes.append(await isolated(pass_run))
                 if wish.on_pass is not None:
                     wish.on_pass(run.passes[-1])
         return run.report
+
+    async def _read_together(
+        self, run: RunEnvelope, start: _RunState, wish: _RunRequest, log_end: int
+    ) -> Mapping[str, PassRun]:
+        """Ask what passes can ask together, and return them; none unless the options say so."""
+        if not self._options.reading.together or Capability.LLM not in self._parts.capabilities:
+            return {}
+        from dream.cycle.running.joint_reading import JointReading  # noqa: PLC0415 - as in `_dream`
+        from dream.cycle.running.model_pass_run import ModelPassRun  # noqa: PLC0415
+        from dream.passes.conversation.joint import JointReader  # noqa: PLC0415
+
+        places = [one for one in self._order if one.name in start.run.passes and self._options.is_on(one.name)]
+        readers = [one for one in places if isinstance(one.dream_pass, JointReader)]
+        runs = [self._pass_run(run, start, one, log_end=log_end, wish=wish) for one in readers]
+        await JointReading([one for one in runs if isinstance(one, ModelPassRun)]).prepare()
+        return {one.name: one for one in runs}
 
     def _import_passes(self, names: Sequence[str]) -> None:
         """Import these passes and what runs them, for the first dream of the process.
@@ -333,15 +349,16 @@ class Runner:
         self,
         run: RunEnvelope,
         start: _RunState,
-        dream_pass: DreamPass | ModelPass,
+        place: PassSlot,
         *,
-        steps: list[StepRow],
         log_end: int,
         wish: _RunRequest,
     ) -> PassRun:
         from dream.cycle.running.model_pass_run import ModelPassRun  # noqa: PLC0415 - as in `_dream`
         from dream.cycle.running.pass_run import PassRun  # noqa: PLC0415
 
+        dream_pass = place.dream_pass
+        steps = [step for step in start.steps if step.pass_name.partition("/")[0] == place.name]
         shared: dict[str, Any] = {
             "parts": self._parts,
             "scope": run.report.scope,

@@ -54,7 +54,7 @@ def tokens_of(turn: Turn) -> int:
 
 
 def packed(
-    sessions: Sequence[SessionExcerpt], *, room: int, overlap: int
+    sessions: Sequence[SessionExcerpt], *, room: int, overlap: int, most: int | None = None, kind: str = KIND
 ) -> tuple[tuple[Batch, ...], tuple[Refusal, ...]]:
     """Partition new turns into batches.
 
@@ -65,24 +65,29 @@ def packed(
         sessions: What is new.
         room: Tokens that the lines of one prompt may take.
         overlap: Turns shown before each part of a session at most.
+        most: New turns in a batch at most; None for as many as have room.
+        kind: What the batches are called.
 
     Returns:
         The batches, and the refusals of turns that are too long for a prompt of their own.
     """
     refused: list[Refusal] = []
     groups: list[list[_Piece]] = []
-    used = room
+    used, held = room, 0
     for session in sessions:
-        for piece in _pieces(session, room, overlap, refused):
-            if used + piece.tokens > room:
+        for piece in _pieces(session, room, overlap, most, refused):
+            if used + piece.tokens > room or (most is not None and held + len(piece.members) > most):
                 groups.append([])
-                used = 0
+                used = held = 0
             groups[-1].append(piece)
             used += piece.tokens
-    return tuple(_batch(number, pieces) for number, pieces in enumerate(groups, 1)), tuple(refused)
+            held += len(piece.members)
+    return tuple(_batch(number, pieces, kind) for number, pieces in enumerate(groups, 1)), tuple(refused)
 
 
-def _pieces(session: SessionExcerpt, room: int, overlap: int, refused: list[Refusal]) -> Iterator[_Piece]:
+def _pieces(
+    session: SessionExcerpt, room: int, overlap: int, most: int | None, refused: list[Refusal]
+) -> Iterator[_Piece]:
     said = list(session.before)
     piece = _Piece()
     for turn in session.turns:
@@ -91,7 +96,7 @@ def _pieces(session: SessionExcerpt, room: int, overlap: int, refused: list[Refu
             problem = f"turn {turn.id} takes {tokens:,} tokens and {room:,} are free: raise model.prompt_tokens"
             refused.append(Refusal(Refused.PROMPT_TOO_LONG, problem))
             continue
-        if not piece.members or piece.tokens + tokens > room:
+        if not piece.members or piece.tokens + tokens > room or len(piece.members) == most:
             if piece.members:
                 yield piece
             piece = _opened(said[-overlap:] if overlap else (), min(room // _SHARE_BESIDE, room - tokens))
@@ -114,10 +119,10 @@ def _opened(before: Sequence[Turn], room: int) -> _Piece:
     return piece
 
 
-def _batch(number: int, pieces: Sequence[_Piece]) -> Batch:
+def _batch(number: int, pieces: Sequence[_Piece], kind: str) -> Batch:
     return Batch(
         number=str(number),
-        kind=KIND,
+        kind=kind,
         members=_versions(turn for piece in pieces for turn in piece.members),
         beside=_versions(turn for piece in pieces for turn in piece.beside),
     )
@@ -281,6 +286,20 @@ class TurnPass(DeclaredPass, ABC):
     async def has_work(self, context: ModelContext) -> Work:
         """Every turn that nobody has consumed and that it has not read is work."""
         return Work(await pending(context))
+
+    def finds_work(self, said: Sequence[Turn]) -> bool:
+        """Tell whether there can be anything for it in these new turns: something that a person said."""
+        return any(turn.role != "assistant" for turn in said)
+
+    async def surround(
+        self,
+        context: ModelContext,  # noqa: ARG002
+        batches: Sequence[Batch],
+        sessions: Sequence[SessionExcerpt],  # noqa: ARG002
+        room: int,  # noqa: ARG002
+    ) -> Sequence[Batch]:
+        """Return the batches with what it wants to stand beside them: nothing, unless a pass says otherwise."""
+        return batches
 
     async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
         """Ask about a batch, then for second readings, and once for a repair of what is refused or denied."""

@@ -18,8 +18,16 @@ from dream.guards.verdict import EvidenceText
 from dream.passes.conversation.evidence import evidence_of, not_shown
 from dream.passes.conversation.neighbours import Surrounding, fitting, handles_of, stored_beside
 from dream.passes.conversation.reconcile import Reconciler, Reinforcement
-from dream.passes.conversation.statement import StatementRules, reason_of
-from dream.passes.conversation.turn_pass import TurnPass, around, judged_each, packed, read_new, rules_of
+from dream.passes.conversation.statement import StatementRules, is_under, reason_of
+from dream.passes.conversation.turn_pass import (
+    SessionExcerpt,
+    TurnPass,
+    around,
+    judged_each,
+    packed,
+    read_new,
+    rules_of,
+)
 from dream.passes.episodes.judging import (
     EPISODES,
     TAG,
@@ -28,8 +36,8 @@ from dream.passes.episodes.judging import (
     counted,
     episode_of,
 )
-from dream.passes.episodes.prompt import EpisodeItem, frame, question, read_items
-from dream.passes.prompts import PromptTurn, entry_line, importance_at, line, shown_turns
+from dream.passes.episodes.prompt import EpisodeItem, frame, part, question, read_items
+from dream.passes.prompts import PromptTurn, ReaderPart, entry_line, importance_at, line, shown_turns
 from dream.passes.protocol import ModelContext
 from dream.passes.verified_exchange import Item
 
@@ -83,14 +91,34 @@ class EpisodeExtraction(TurnPass, declaration=EPISODE_EXTRACTION):
         found = await context.read(lambda view: EpisodeHandles.of(view, batch))
         if not any(one.is_new for one in found.turns):
             return None
+        known = await self._known(context, batch, found, handles)
+        turns = [line(one.handle, one.turn, is_new=one.is_new) for one in around(found.turns, handles)]
+        return question(context, known, turns, directives=self.instructions, purpose=self.name)
+
+    async def surround(
+        self, context: ModelContext, batches: Sequence[Batch], sessions: Sequence[SessionExcerpt], room: int
+    ) -> Sequence[Batch]:
+        """Return the batches with the known episodes that are nearest."""
+        said = {turn.id: turn for session in sessions for turn in session.turns}
+        return await context.read(lambda view: _with_known(view, context, batches, said, room))
+
+    async def part(self, context: ModelContext, batch: Batch) -> ReaderPart | None:
+        """Return what it adds to a question that readers share."""
+        found = await context.read(lambda view: EpisodeHandles.of(view, batch))
+        if not any(one.is_new for one in found.turns):
+            return None
+        known = await self._known(context, batch, found)
+        return part(context, known, directives=self.instructions, reader=self.name)
+
+    async def _known(
+        self, context: ModelContext, batch: Batch, found: "EpisodeHandles", handles: Collection[str] | None = None
+    ) -> list[str]:
         importance = await context.read(lambda view: importance_at(view.decay, context.as_of))
-        known = [
+        return [
             entry_line(handle, entry, importance)
             for handle, entry in found.as_packed(batch).items()
             if handles is None or handle in handles
         ]
-        turns = [line(one.handle, one.turn, is_new=one.is_new) for one in around(found.turns, handles)]
-        return question(context, known, turns, directives=self.instructions, purpose=self.name)
 
     async def judged(
         self, context: ModelContext, batch: Batch, answer: Answer
@@ -124,7 +152,8 @@ class EpisodeHandles:
     @classmethod
     def of(cls, view: ReadView, batch: Batch) -> "EpisodeHandles":
         turns, entries = stored_beside(view, batch)
-        entry_ids = handles_of(batch, "e", without={*turns, *batch.member_ids})
+        others = [one.id for one in entries.values() if not is_under(one.category, (EPISODES,))]
+        entry_ids = handles_of(batch, "e", without={*turns, *batch.member_ids, *others})
         return cls(
             turns=shown_turns(batch, turns),
             turn_handles=frozenset(handles_of(batch, "t", without=entries)),

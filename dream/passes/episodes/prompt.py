@@ -24,7 +24,7 @@ from dream.passes.answers import (
     item_schema,
     read_items as read_list,
 )
-from dream.passes.prompts import build_request, fenced
+from dream.passes.prompts import ReaderPart, build_request, fenced
 from dream.passes.protocol import ModelContext
 
 _MOST_EPISODES: Final = 100
@@ -109,3 +109,9 @@ def question(
         fenced(context.marker, _TURNS, turns),
     ]
     return build_request(context, directives=directives, blocks=blocks, answer=_FORM, purpose=purpose)
+
+
+def part(context: ModelContext, known: Sequence[str], *, directives: Sequence[str], reader: str) -> ReaderPart:
+    """Return what the pass adds to a question that it shares, with the episodes that are known."""
+    blocks = [fenced(context.marker, _KNOWN, known)] if known else []
+    return ReaderPart(reader=reader, instructions=directives, contract=CONTRACT, form=_FORM, blocks=blocks)

@@ -18,9 +18,9 @@ from dream.passes.conversation.reconcile import Reconciler
 from dream.passes.conversation.statement import StatementRules
 from dream.passes.conversation.turn_pass import TurnPass, around, judged_each, packed, read_new, rules_of, shown_of
 from dream.passes.fact_mining.judging import Fact, FactReconciler, fact_of
-from dream.passes.fact_mining.prompt import FactItem, frame, question, read_items
+from dream.passes.fact_mining.prompt import FactItem, frame, part, question, read_items
 from dream.passes.fact_mining.verbatim import verbatim_of
-from dream.passes.prompts import PromptTurn
+from dream.passes.prompts import PromptTurn, ReaderPart
 from dream.passes.protocol import ModelContext
 from dream.passes.subjects import topics_in_use
 from dream.passes.verified_exchange import Item, Outcome
@@ -64,6 +64,13 @@ class FactMining(TurnPass, declaration=FACT_MINING):
             return None
         topics = await context.read(lambda view: topics_in_use(view, context.as_of))
         return question(context, around(shown, handles), topics, directives=self.instructions, purpose=self.name)
+
+    async def part(self, context: ModelContext, batch: Batch) -> ReaderPart | None:
+        """Return what it adds to a question that readers share."""
+        if not any(one.is_new for one in await shown_of(context, batch)):
+            return None
+        topics = await context.read(lambda view: topics_in_use(view, context.as_of))
+        return part(context, topics, directives=self.instructions, reader=self.name)
 
     async def judged(
         self, context: ModelContext, batch: Batch, answer: Answer

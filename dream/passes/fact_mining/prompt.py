@@ -20,7 +20,7 @@ from dream.passes.answers import (
     item_schema,
     read_items as read_list,
 )
-from dream.passes.prompts import PromptTurn, build_request, fenced, line, quoted
+from dream.passes.prompts import PromptTurn, ReaderPart, build_request, fenced, line, quoted
 from dream.passes.protocol import ModelContext
 
 _MOST_FACTS: Final = 250
@@ -97,6 +97,12 @@ def question(
         answer=_FORM,
         purpose=purpose,
     )
+
+
+def part(context: ModelContext, topics: Sequence[str], *, directives: Sequence[str], reader: str) -> ReaderPart:
+    """Return what fact mining adds to a question that it shares."""
+    blocks = _introduced(context.marker, topics)[1:]
+    return ReaderPart(reader=reader, instructions=directives, contract=CONTRACT, form=_FORM, blocks=blocks)
 
 
 def _introduced(marker: str, topics: Sequence[str]) -> list[str]:

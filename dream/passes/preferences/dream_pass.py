@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from agentcore.domain.conversation import Turn
 from agentcore.llm.chat import ChatRequest, estimate_tokens
 from agentcore.stores.storage import ReadView
 from dream.domain.built_in_passes import PREFERENCE_INFERENCE
@@ -27,10 +28,11 @@ from dream.passes.conversation.turn_pass import (
 )
 from dream.passes.preferences.judging import occasions_of, preference_of
 from dream.passes.preferences.packing import SHARE_BESIDE, PreferenceContext, PreferenceHandles
-from dream.passes.preferences.prompt import PreferenceItem, frame, question, read_items
+from dream.passes.preferences.prompt import PreferenceItem, frame, part, question, read_items
 from dream.passes.preferences.reconcile import JudgedPreference, PreferenceReconciler, texts_of
 from dream.passes.prompts import (
     PromptTurn as ShownTurn,
+    ReaderPart,
     entry_line,
     feedback_line,
     feedback_text,
@@ -97,6 +99,37 @@ class PreferenceInference(TurnPass, declaration=PREFERENCE_INFERENCE):
             turns=[line(one.handle, one.turn, is_new=one.is_new) for one in around(found.turns, handles)],
             directives=self.instructions,
             purpose=self.name,
+        )
+
+    def finds_work(self, said: Sequence[Turn]) -> bool:
+        """Tell whether somebody reacts to an assistant in these turns."""
+        return {turn.role == "assistant" for turn in said} == {True, False}
+
+    async def surround(
+        self, context: ModelContext, batches: Sequence[Batch], sessions: Sequence[SessionExcerpt], room: int
+    ) -> Sequence[Batch]:
+        """Return the batches with earlier turns, preferences and feedback."""
+        if not batches:
+            return batches
+        around, kept = await context.read(lambda view: _around(view, context, sessions, room))
+        # A prompt of twice the room gives half of it to what stands beside.
+        return await context.read(
+            lambda view: [around.beside(view, context, batch, SHARE_BESIDE * room, kept) for batch in batches]
+        )
+
+    async def part(self, context: ModelContext, batch: Batch) -> ReaderPart | None:
+        """Return what it adds to a question that readers share."""
+        found, importance = await context.read(
+            lambda view: (PreferenceHandles.of(view, batch), importance_at(view.decay, context.as_of))
+        )
+        if not any(one.is_new for one in found.turns):
+            return None
+        return part(
+            context,
+            known=[entry_line(one, entry, importance) for one, entry in found.as_packed().items()],
+            feedback=[feedback_line(one, signal) for one, signal in found.feedback.items()],
+            directives=self.instructions,
+            reader=self.name,
         )
 
     async def judged(

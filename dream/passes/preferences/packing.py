@@ -13,6 +13,7 @@ from agentcore.llm.chat import estimate_tokens
 from agentcore.stores.storage import ReadView
 from dream.domain.step import Batch
 from dream.passes.conversation.neighbours import Surrounding, fitting, handles_of, stored_beside
+from dream.passes.conversation.statement import is_under
 from dream.passes.conversation.turn_pass import SessionExcerpt, tokens_of
 from dream.passes.preferences.judging import INFERRED, PREFERENCES
 from dream.passes.prompts import (
@@ -64,7 +65,8 @@ class PreferenceHandles:
         turns, entries = stored_beside(view, batch)
         others = [record_id for record_id, _ in batch.beside if record_id not in turns and record_id not in entries]
         signals = {one.id: one for one in view.feedback.get_many(others)}
-        entry_ids = handles_of(batch, "e", without={*turns, *batch.member_ids, *signals})
+        foreign = [one.id for one in entries.values() if not is_under(one.category, (PREFERENCES,))]
+        entry_ids = handles_of(batch, "e", without={*turns, *batch.member_ids, *signals, *foreign})
         feedback_ids = handles_of(batch, "f", without={*turns, *batch.member_ids, *entries})
         return cls(
             turns=shown_turns(batch, turns),

@@ -23,7 +23,7 @@ from dream.passes.answers import (
     item_schema,
     read_items as read_list,
 )
-from dream.passes.prompts import build_request, fenced
+from dream.passes.prompts import ReaderPart, build_request, fenced
 from dream.passes.protocol import ModelContext
 
 _MOST_ITEMS: Final = 50
@@ -130,6 +130,19 @@ def question(
     purpose: str,
 ) -> ChatRequest:
     """Return the request about these lines."""
-    titled = ((_KNOWN, known), (_FEEDBACK, feedback), (_TURNS, turns))
-    blocks = [CONTRACT, *(fenced(context.marker, title, lines) for title, lines in titled if lines)]
+    beside = _beside(context.marker, known, feedback)
+    blocks = [CONTRACT, *beside, *([fenced(context.marker, _TURNS, turns)] if turns else [])]
     return build_request(context, directives=directives, blocks=blocks, answer=_FORM, purpose=purpose)
+
+
+def part(
+    context: ModelContext, *, known: Sequence[str], feedback: Sequence[str], directives: Sequence[str], reader: str
+) -> ReaderPart:
+    """Return what the pass adds to a question that it shares, with the preferences that are known and feedback."""
+    blocks = _beside(context.marker, known, feedback)
+    return ReaderPart(reader=reader, instructions=directives, contract=CONTRACT, form=_FORM, blocks=blocks)
+
+
+def _beside(marker: str, known: Sequence[str], feedback: Sequence[str]) -> list[str]:
+    titled = ((_KNOWN, known), (_FEEDBACK, feedback))
+    return [fenced(marker, title, lines) for title, lines in titled if lines]

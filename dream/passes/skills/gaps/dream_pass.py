@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from agentcore.domain.conversation import Turn
 from agentcore.llm.chat import ChatRequest, estimate_tokens
@@ -14,12 +15,14 @@ from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
 from dream.domain.reasons import Refused
 from dream.domain.rounds import Answer, NextRound, Round
 from dream.domain.step import Batch, Packing
+from dream.passes.conversation.turn_pass import SessionExcerpt
 from dream.passes.declared import DeclaredPass
+from dream.passes.prompts import ReaderPart
 from dream.passes.protocol import ModelContext, RunMemo
 from dream.passes.skills.answers import NewSkillDraft, read_skills
 from dream.passes.skills.gaps.judging import NewSkill, SkillRules, change_set, judge
-from dream.passes.skills.gaps.packing import PromptRoom, packed
-from dream.passes.skills.gaps.prompt import Catalogue, Openings, OpeningTurn, frame, opening_turns, question
+from dream.passes.skills.gaps.packing import PromptRoom, packed, with_openings
+from dream.passes.skills.gaps.prompt import Catalogue, Openings, OpeningTurn, frame, opening_turns, part, question
 from dream.passes.skills.skill_names import clean_skill_name
 from dream.passes.terms import CUTTER
 from dream.passes.verified_exchange import Item, VerifiedExchange
@@ -67,6 +70,35 @@ class SkillGaps(DeclaredPass, declaration=SKILL_GAPS):
             backlog=max(0, await _pending(context) - len(material)),
             notes={"turns": sum(map(len, sessions)), "sessions": len(sessions)},
         )
+
+    def finds_work(self, said: Sequence[Turn]) -> bool:
+        """Tell whether an assistant and somebody who asks it for something speak in these turns."""
+        return {"user", "assistant"} <= {turn.role for turn in said}
+
+    async def surround(
+        self, context: ModelContext, batches: Sequence[Batch], sessions: Sequence[SessionExcerpt], room: int
+    ) -> Sequence[Batch]:
+        """Return those batches in which something recurs, with how sessions like theirs began."""
+        said = {turn.id: turn for session in sessions for turn in session.turns}
+        openings = (await self._background.of(context, lambda: _background(context))).openings
+        terms = PromptRoom(new=0, earlier=room, most_earlier=context.options.skill_gaps.earlier)
+
+        def found() -> list[Batch]:
+            return [
+                one
+                for batch in batches
+                if (one := with_openings(batch, [said[key] for key in batch.member_ids], openings, terms)) is not None
+            ]
+
+        return await asyncio.to_thread(found)
+
+    async def part(self, context: ModelContext, batch: Batch) -> ReaderPart | None:
+        """Return what it adds to a question that readers share."""
+        shown = await _shown(context, batch)
+        if not any(one.is_new for one in shown):
+            return None
+        known = await self._background.of(context, lambda: _background(context))
+        return await asyncio.to_thread(self._part, context, shown, known)
 
     async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
         """Ask for the skills that a batch of sessions misses, have them read a second time, and repaired."""
@@ -131,20 +163,25 @@ class SkillGaps(DeclaredPass, declaration=SKILL_GAPS):
         return summed(notes, "turns", "sessions", "written", "repairs", "repaired")
 
     def _worded(self, context: ModelContext, shown: Sequence[OpeningTurn], known: "_Background") -> ChatRequest:
-        new = {one.turn.session_id for one in shown if one.is_new}
-        texts = [one.turn.content for one in shown if one.turn.role == "user"]
-        room = context.options.model.prompt_tokens // _SHARE
-        listed = known.catalogue.shown(texts, room=room)
-        return question(
-            context,
-            shown,
-            recurring=known.openings.recurring(new, most=context.options.skill_gaps.terms),
-            openings=known.openings,
-            skills=listed,
-            hidden=len(known.catalogue.skills) - len(listed),
-            directives=self.instructions,
-            purpose=self.name,
-        )
+        beside = _beside(context, shown, known)
+        return question(context, shown, **beside, directives=self.instructions, purpose=self.name)
+
+    def _part(self, context: ModelContext, shown: Sequence[OpeningTurn], known: "_Background") -> ReaderPart:
+        beside = _beside(context, shown, known)
+        return part(context, **beside, directives=self.instructions, reader=self.name)
+
+
+def _beside(context: ModelContext, shown: Sequence[OpeningTurn], known: _Background) -> dict[str, Any]:
+    """Return what a question shows beside the turns, as arguments of `question`."""
+    new = {one.turn.session_id for one in shown if one.is_new}
+    texts = [one.turn.content for one in shown if one.turn.role == "user"]
+    listed = known.catalogue.shown(texts, room=context.options.model.prompt_tokens // _SHARE)
+    return {
+        "recurring": known.openings.recurring(new, most=context.options.skill_gaps.terms),
+        "openings": known.openings,
+        "skills": listed,
+        "hidden": len(known.catalogue.skills) - len(listed),
+    }
 
 
 async def _background(context: ModelContext) -> _Background:

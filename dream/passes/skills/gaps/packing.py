@@ -1,7 +1,7 @@
 """Packing: new conversation by session, and how the sessions before it began; makes no call."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agentcore.domain.conversation import Turn
 from agentcore.llm.chat import estimate_tokens
@@ -76,6 +76,25 @@ def packed(
         if len({turn.session_id for turn in (*call.turns, *beside) if turn.role == "user"}) > 1:
             batches.append(_batch(len(batches) + 1, call.turns, beside))
     return tuple(batches), tuple(refused)
+
+
+def with_openings(batch: Batch, turns: Sequence[Turn], openings: Openings, room: PromptRoom) -> Batch | None:
+    """Return a batch of these new turns with the first messages of sessions like its own; None if nothing recurs in it.
+
+    Args:
+        batch: It, with turns beside it that were said before.
+        turns: Its new turns.
+        openings: The first messages of all sessions that are compared.
+        room: What fits beside it.
+    """
+    weights = {session: _tokens(turn) for session, turn in openings.turns.items()}
+    beside = _beside(turns, openings, weights, room)
+    new = {turn.session_id for turn in turns}
+    if len({turn.session_id for turn in (*turns, *beside) if turn.role == "user"}) < 2 or not openings.recurring(
+        new, most=1
+    ):
+        return None
+    return replace(batch, beside=(*batch.beside, *_versions(beside)))
 
 
 def _fits(turn: Turn, room: int, refused: list[Refusal]) -> bool:

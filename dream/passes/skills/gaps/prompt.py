@@ -12,7 +12,7 @@ from agentcore.llm.chat import ChatRequest, estimate_tokens
 from agentcore.recall.tokenizer import Tokenizer
 from dream.domain.step import Batch
 from dream.passes.answers import answer_form, item_schema
-from dream.passes.prompts import build_request, fenced, quoted
+from dream.passes.prompts import ReaderPart, build_request, fenced, quoted
 from dream.passes.protocol import ModelContext
 from dream.passes.skills.answers import NewSkillDraft
 from dream.passes.terms import terms_of
@@ -228,22 +228,36 @@ def question(
         directives: Names of the directives.
         purpose: The pass's name.
     """
-    marker = context.marker
     turns = [line(one.handle, one.turn, "" if one.is_new else _EARLIER) for one in shown]
+    beside = _beside(context.marker, recurring, openings, skills, hidden)
+    blocks = [fenced(context.marker, _TURNS, turns), *beside, _CONTRACT]
+    return build_request(context, directives=directives, blocks=blocks, answer=_FORM, purpose=purpose)
+
+
+def part(
+    context: ModelContext,
+    *,
+    recurring: Sequence[tuple[str, int]],
+    openings: Openings,
+    skills: Sequence[Skill],
+    hidden: int,
+    directives: Sequence[str],
+    reader: str,
+) -> ReaderPart:
+    """Return what the pass adds to a question that it shares; the arguments are those of `question`."""
+    blocks = _beside(context.marker, recurring, openings, skills, hidden)
+    return ReaderPart(reader=reader, instructions=directives, contract=_CONTRACT, form=_FORM, blocks=blocks)
+
+
+def _beside(
+    marker: str, recurring: Sequence[tuple[str, int]], openings: Openings, skills: Sequence[Skill], hidden: int
+) -> list[str]:
     terms = [f"- {quoted(openings.written(term))}: {count} sessions" for term, count in recurring]
-    return build_request(
-        context,
-        directives=directives,
-        blocks=[
-            fenced(marker, _TURNS, turns),
-            *([fenced(marker, _TERMS, terms)] if terms else []),
-            fenced(marker, _CATALOGUE, [catalogue_line(skill) for skill in skills]) if skills else _NO_SKILLS,
-            *([_hidden(hidden)] if hidden else []),
-            _CONTRACT,
-        ],
-        answer=_FORM,
-        purpose=purpose,
-    )
+    return [
+        *([fenced(marker, _TERMS, terms)] if terms else []),
+        fenced(marker, _CATALOGUE, [catalogue_line(skill) for skill in skills]) if skills else _NO_SKILLS,
+        *([_hidden(hidden)] if hidden else []),
+    ]
 
 
 def _hidden(count: int) -> str:

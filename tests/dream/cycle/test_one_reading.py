@@ -1,0 +1,249 @@
+"""One reading: passes that have the same new turns before them ask about them in one question."""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+from dreaming import VerifyingChatClient, World, of_pass
+from interrupting import Killed, bury, count_writes, dying
+from talking import lines_of, talk
+
+from agentcore.llm import ChatRequest
+from agentcore.llm.chat import estimate_tokens
+from dream.domain import RunReport
+from dream.options import ReadingOptions
+
+READERS = ["fact-mining", "episodes", "preferences", "skill-gaps"]
+FACT, EPISODE, PREFERENCE = "Rui has hay fever.", "Ana decided to tile the roof.", "Ana prefers shorter answers."
+
+ALL = sorted([FACT, EPISODE, PREFERENCE])
+
+
+def part_of(reader: str, request: ChatRequest) -> dict[str, Any]:
+    """What a model finds for one reader in the new turns of a prompt."""
+    said = [line for line in lines_of(request, "t") if "read-before" not in line]
+
+    def has(text: str) -> bool:
+        return any(text in line for line in said)
+
+    def cites(text: str, key: str, quote: str = "") -> dict[str, Any]:
+        handles = [line[1:].partition("]")[0] for line in lines_of(request, "t") if text in line]
+        return {key: handles, "quote": quote or text}
+
+    match reader:
+        case "fact-mining":
+            fact = {"content": FACT, "category": "health", "tags": []}
+            return {"facts": [fact | cites("Rui has hay fever", "sourceTurns")] if has("Rui has hay fever") else []}
+        case "episodes":
+            told = {"content": EPISODE, "eventType": "decision", "actor": "Ana"}
+            return {"toSave": [told | cites("tile the roof", "sourceTurns")] if has("tile the roof") else []}
+        case "preferences":
+            wish = {"content": PREFERENCE, "sentiment": "frustrated"}
+            return {"toSave": [wish | cites("horter answers", "sourceIds", "answers")] if has("horter answers") else []}
+        case _:
+            return {"toSave": []}
+
+
+def is_joint(request: ChatRequest) -> bool:
+    return request.purpose == "reading"
+
+
+def names_in(request: ChatRequest) -> list[str]:
+    return [name for name in READERS if f'# Part "{name}"' in request.messages[0].content]
+
+
+def answer(request: ChatRequest) -> str:
+    if is_joint(request):
+        return orjson.dumps({name: part_of(name, request) for name in names_in(request)}).decode()
+    return orjson.dumps(part_of(request.purpose, request)).decode()
+
+
+def reading(world: World, reply: Callable[[ChatRequest], str] = answer, **options: Any) -> World:
+    chat = VerifyingChatClient(itertools.repeat(reply))
+    together = ReadingOptions(together=True, **options)
+    return replace(world, chat=chat, options=world.options.replace(reading=together))
+
+
+async def evening(world: World) -> None:
+    await talk(world, "We will tile the roof. Rui has hay fever.", "assistant: Fine.", session="s1")
+    await talk(world, "assistant: A long answer.", "Shorter answers, please!", "Still shorter answers!", session="s2")
+
+
+async def dream(world: World) -> RunReport:
+    return await world.dreams.run(passes=READERS)
+
+
+async def contents(world: World) -> list[str]:
+    return sorted(entry.content for entry in await world.active())
+
+
+async def test_all_readers_are_asked_in_one_question(world: World):
+    await evening(world)
+    world = reading(world)
+    report = await dream(world)
+    assert [request.purpose for request in world.chat.requests] == ["reading"]
+    assert await contents(world) == ALL
+    assert [of_pass(report, name).looked_at for name in READERS] == [5, 5, 5, 5]
+
+
+async def test_they_find_what_they_find_alone(world: World):
+    other = replace(reading(world.elsewhere()), options=world.options)
+    world = reading(world)
+    for one in (world, other):
+        await evening(one)
+        await dream(one)
+    assert await contents(world) == await contents(other)
+    assert (len(world.chat.requests), len(other.chat.requests)) == (1, 4)
+
+
+async def test_a_second_dream_asks_nothing(world: World):
+    await evening(world)
+    world = reading(world)
+    await dream(world)
+    await dream(world)
+    assert len(world.chat.requests) == 1
+
+
+async def test_what_the_question_cost_is_shared_and_nothing_of_it_is_lost(world: World):
+    await evening(world)
+    world = reading(world)
+    report = await dream(world)
+    spent = [of_pass(report, name) for name in READERS if of_pass(report, name).calls]
+    asked = [*world.chat.requests, *world.chat.readings]
+    whole = sum(estimate_tokens(message.content) for request in asked for message in request.messages)
+    assert len(spent) >= 3
+    assert sum(one.input_tokens for one in spent) == pytest.approx(whole, abs=5)
+
+
+@pytest.mark.parametrize("broken", ['"nonsense"', "null", "[]", "7"])
+async def test_a_part_that_is_no_object_is_asked_for_alone_and_harms_no_other(world: World, broken: str):
+    def reply(request: ChatRequest) -> str:
+        if not is_joint(request):
+            return answer(request)
+        parts = orjson.loads(answer(request))
+        return orjson.dumps(parts | {"episodes": orjson.loads(broken)}).decode()
+
+    await evening(world)
+    world = reading(world, reply)
+    await dream(world)
+    assert [request.purpose for request in world.chat.requests] == ["reading", "episodes"]
+    assert await contents(world) == ALL
+
+
+async def test_a_part_that_is_always_broken_is_paid_for_once_alone_in_a_run(world: World):
+    def reply(request: ChatRequest) -> str:
+        if is_joint(request):
+            return orjson.dumps({**orjson.loads(answer(request)), "fact-mining": None}).decode()
+        return '{"facts": 7}' if request.purpose == "fact-mining" else answer(request)
+
+    await evening(world)
+    world = reading(world, reply)
+    report = await dream(world)
+    assert [request.purpose for request in world.chat.requests] == ["reading", "fact-mining"]
+    assert [refusal.code for refusal in of_pass(report, "fact-mining").refused] == ["broken_answer"]
+    assert await contents(world) == sorted([EPISODE, PREFERENCE])
+
+
+@pytest.mark.parametrize("whole", ["", "no JSON", '{"fact-mining": '])
+async def test_an_answer_that_cannot_be_read_leaves_each_reader_to_itself(world: World, whole: str):
+    await evening(world)
+    world = reading(world, lambda request: whole if is_joint(request) else answer(request))
+    await dream(world)
+    assert await contents(world) == ALL
+
+
+async def test_a_reader_that_lags_reads_what_it_lacks_alone(world: World):
+    await talk(world, "Rui has hay fever.", "assistant: Noted.", session="s0")
+    world = reading(world)
+    await world.dreams.run(passes=["fact-mining", "preferences", "skill-gaps"])
+    await evening(world)
+    await dream(world)
+    *_, joint, alone = world.chat.requests
+    assert (joint.purpose, alone.purpose) == ("reading", "episodes")
+    assert "episodes" not in names_in(joint)
+    assert await contents(world) == ALL
+
+
+async def test_without_an_assistant_nobody_looks_for_wishes_and_missing_skills(world: World):
+    await talk(world, "Rui has hay fever.", "We will tile the roof.", session="s1")
+    world = reading(world)
+    await dream(world)
+    assert [names_in(request) for request in world.chat.requests] == [["fact-mining", "episodes"]]
+    await dream(world)
+    assert len(world.chat.requests) == 1
+
+
+async def test_turns_of_an_assistant_alone_are_not_sent(world: World):
+    await talk(world, "assistant: I thought of something.", session="s1")
+    world = reading(world)
+    await dream(world)
+    await dream(world)
+    assert world.chat.requests == []
+
+
+async def test_a_question_holds_as_many_new_turns_as_an_answer_has_room_for(world: World):
+    await talk(world, *(f"Rui has hay fever, {place} times." for place in range(10)), session="s1")
+    world = reading(world, batch_turns=4)
+    await dream(world)
+    new = [[line for line in lines_of(one, "t") if "read-before" not in line] for one in world.chat.requests]
+    assert [len(lines) for lines in new] == [4, 4, 2]
+
+
+async def test_what_stays_the_same_comes_first(world: World):
+    await evening(world)
+    world = reading(world)
+    await dream(world)
+    await talk(world, "Rui has hay fever again.", session="s9")
+    await dream(world)
+    first, second = (request.messages[0].content for request in world.chat.requests)
+    same = next(place for place, (one, other) in enumerate(zip(first, second, strict=False)) if one != other)
+    assert estimate_tokens(first[:same]) >= 3_000
+
+
+async def test_a_session_has_one_heading_and_its_turns_no_date_of_their_own(world: World):
+    await evening(world)
+    world = reading(world)
+    await dream(world)
+    data = world.chat.requests[0].messages[-1].content
+    assert data.count('session="s1"') == data.count('session="s2"') == 1
+    assert '[t1] 09:00 user "Ana": "We will tile the roof. Rui has hay fever."' in data
+
+
+async def test_each_pass_is_undone_by_itself(world: World):
+    await evening(world)
+    world = reading(world)
+    report = await dream(world)
+    await world.dreams.undo(report.run_id, pass_name="episodes")
+    assert await contents(world) == sorted([FACT, PREFERENCE])
+
+
+async def test_a_kill_anywhere_loses_no_turn_and_pays_for_no_question_twice(world: World):
+    async def whole(somewhere: World) -> None:
+        await dream(somewhere)
+
+    probe = reading(world.elsewhere())
+    await evening(probe)
+    writes = await count_writes(probe, whole)
+    assert writes > 8
+    for write in range(writes):
+        for committed in (False, True):
+            other = reading(world.elsewhere())
+            await evening(other)
+            with pytest.raises(BaseException) as raised:  # noqa: PT011 - a kill may come wrapped
+                await dream(dying(other, write, committed=committed))
+            assert isinstance(_innermost(raised.value), Killed)
+            answered = len(other.chat.requests)
+            await bury(other)
+            await dream(other)
+            assert await contents(other) == ALL, (write, committed)
+            asked = [request.purpose for request in other.chat.requests]
+            assert asked.count("reading") <= 1 + (answered == 1), (write, committed, asked)
+
+
+def _innermost(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
