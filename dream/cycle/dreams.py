@@ -215,7 +215,7 @@ class Dreams(DreamRecords):
         as_of = clean_instant(now) or self._parts.clock.now()
         forecaster = Forecaster(parts=self._parts, options=self._options, scope=self._scope, as_of=as_of)
         model_passes = await asyncio.to_thread(self._runner.model_passes, passes)
-        return [await forecaster.of(one) for one in model_passes]
+        return await forecaster.of_all(model_passes)
 
     async def verify_existing(
         self, *, budget: int | None = None, on_pass: Callable[[PassReport], None] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from agentcore.stores.storage import ReadView
     from dream.directives import Directive
     from dream.domain.rounds import NextRound
-    from dream.domain.step import Batch, WaitingExchange
+    from dream.domain.step import Batch, Packing, WaitingExchange
     from dream.guards.names import Vocabulary
     from dream.options import DreamOptions
     from dream.passes import ModelContext, ModelPass
@@ -145,6 +146,19 @@ def directive_forecast(*, entries: int, text: int, share: int, options: DreamOpt
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What a pass asks together with others.
+
+    Args:
+        packing: Its batches.
+        requests: The shared questions by the number of their batch; None where another pass is told what it costs.
+    """
+
+    packing: Packing
+    requests: dict[str, ChatRequest | None]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecaster:
     """Foresees what model passes would ask on one scope as it is; it writes nothing and asks nobody.
@@ -161,8 +175,39 @@ class Forecaster:
     scope: Scope
     as_of: datetime
 
-    async def of(self, model_pass: ModelPass) -> PassForecast:
-        """Return what *model_pass* would ask now."""
+    async def of_all(self, model_passes: Sequence[ModelPass]) -> list[PassForecast]:
+        """Return what each of them would ask now; a question that several share is counted with the first of them."""
+        shared = await self._shared(model_passes) if self.options.reading.together else {}
+        return [await self.of(one, shared.get(one.name)) for one in model_passes]
+
+    async def _shared(self, model_passes: Sequence[ModelPass]) -> dict[str, _Shared]:
+        """Return what passes that read the same new turns would ask together, by pass."""
+        from dream.passes.conversation.joint import JointReader, SharedReading, joint_question  # noqa: PLC0415 - as below
+
+        readers: list[tuple[JointReader, ModelContext]] = []
+        for one in model_passes:
+            if isinstance(one, JointReader) and not one.requires - self.parts.capabilities - {Capability.LLM}:
+                with suppress(InvalidDirectiveError):
+                    context = await self._context(one)
+                    if (await one.has_work(context)).pending:
+                        readers.append((one, context))
+        packings = (await SharedReading.of(readers)).packings
+        found = {name: _Shared(packing, {}) for name, packing in packings.items()}
+        batches = {batch.number: batch for packing in packings.values() for batch in packing.batches}
+        for number, batch in batches.items():
+            sharing = [one for one in readers if one[0].name in found and batch in packings[one[0].name].batches]
+            asked = await joint_question(sharing, batch)
+            for place, name in enumerate(asked[1] if asked is not None else ()):
+                found[name].requests[number] = asked[0] if asked is not None and place == 0 else None
+        return found
+
+    async def of(self, model_pass: ModelPass, shared: _Shared | None = None) -> PassForecast:
+        """Return what *model_pass* would ask now.
+
+        Args:
+            model_pass: It.
+            shared: What it asks together with others; None for nothing.
+        """
         name = model_pass.name
         missing = sorted(item.value for item in model_pass.requires - self.parts.capabilities - {Capability.LLM})
         if missing:
@@ -174,16 +219,18 @@ class Forecaster:
         waiting = await self.parts.storage.read(self.scope, lambda view: _to_go_on_with(view, name))
         if not waiting and not (await model_pass.has_work(context)).pending:
             return PassForecast(name=name, reason=Skip.NO_WORK)
-        packing = await model_pass.pack(context)
+        packing = await model_pass.pack(context) if shared is None else shared.packing
         context = replace(context, waited={batch.number: one for batch, one in waiting})
         begun = [(batch, one.rounds or ()) for batch, one in waiting] + [(batch, ()) for batch in packing.batches]
         asked = [(batch, await model_pass.ask(context, batch, rounds)) for batch, rounds in begun]
         exchanges = [(batch, one) for batch, one in asked if one is not None]
-        requests = [one.request for _, one in exchanges]
+        together = {} if shared is None else shared.requests
+        firsts = [together.get(batch.number, one.request) for batch, one in exchanges]
+        requests = [one for one in firsts if one is not None]
         further = [(one.request, self._further(model_pass, batch, one)) for batch, one in exchanges]
         return PassForecast(
             name=name,
-            reason=None if requests else Skip.NOTHING_TO_CHANGE,
+            reason=None if exchanges else Skip.NOTHING_TO_CHANGE,
             calls=len(requests),
             most_calls=len(requests) + sum(len(rounds) for _, rounds in further),
             directive_tokens=sum(_tokens(request, is_system=True) for request in requests),

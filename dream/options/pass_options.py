@@ -111,6 +111,8 @@ class ReadingOptions(Options):
     """Whether facts, episodes, preferences and missing skills of the same new turns are asked for in one question."""
     batch_turns: int = Field(default=90, ge=1, le=500)
     """New turns in such a question at most: as many as an answer has room for."""
+    whole_turns: bool = False
+    """Whether an assistant's long turns stand in it whole, instead of the parts that people may refer to."""
 
 
 class ConsolidationOptions(Options):

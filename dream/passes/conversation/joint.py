@@ -17,7 +17,8 @@ from agentcore.stores.storage import ReadView
 from dream.directives import KNOWN
 from dream.domain.rounds import Version
 from dream.domain.step import Batch, Packing
-from dream.passes.conversation.turn_pass import NewTurns, SessionExcerpt, packed, read_new
+from dream.passes.conversation.excerpts import ASSISTANT, LONGEST, excerpts
+from dream.passes.conversation.turn_pass import NewTurns, SessionExcerpt, packed, read_new, tokens_of
 from dream.passes.prompts import PromptTurn, ReaderPart, fenced, quoted, shown_turns, system_text
 from dream.passes.protocol import ModelContext, ModelPass
 
@@ -25,7 +26,7 @@ READING: Final = "reading"
 """What the question is for, as a client is told."""
 KIND: Final = "joint"
 """The kind of a batch that several readers share."""
-_SHARE_BESIDE: Final = 0.4
+_SHARE_BESIDE: Final = 0.25
 """So much of a prompt at most goes to what stands beside the new turns, for all readers together."""
 
 
@@ -87,9 +88,14 @@ async def _packings(together: Sequence[tuple[JointReader, ModelContext, NewTurns
     terms = context.options.reading
     room = context.options.model.prompt_tokens
     beside = int(room * _SHARE_BESIDE)
-    sessions = [one for one in reading.sessions if any(turn.role != _ASSISTANT for turn in one.turns)]
+    sessions = [one for one in reading.sessions if any(turn.role != ASSISTANT for turn in one.turns)]
     batches, refused = packed(
-        sessions, room=room - beside, overlap=_limits(context)[1], most=terms.batch_turns, kind=KIND
+        sessions,
+        room=room - beside,
+        overlap=_limits(context)[1],
+        most=terms.batch_turns,
+        kind=KIND,
+        weigh=tokens_of if terms.whole_turns else _weigh,
     )
     said = {turn.id: turn for session in sessions for turn in session.turns}
     of_batch = {batch.number: [said[one] for one in batch.member_ids] for batch in batches}
@@ -111,7 +117,9 @@ async def _packings(together: Sequence[tuple[JointReader, ModelContext, NewTurns
     }
 
 
-_ASSISTANT: Final = "assistant"
+def _weigh(turn: Turn) -> int:
+    """Return what a turn takes of which an excerpt may be shown, at most."""
+    return tokens_of(replace(turn, content=turn.content[:LONGEST]) if turn.role == ASSISTANT else turn)
 
 
 def _with_beside(view: ReadView, batch: Batch, beside: Sequence[Version]) -> Batch:
@@ -143,7 +151,8 @@ def joint_request(context: ModelContext, parts: Sequence[ReaderPart], shown: Seq
         own = [context.directives[name] for name in one.instructions if name not in common]
         told.append("\n\n".join((f'# Part "{one.reader}"', *own, one.contract)))
     told.append(_NAMES.format(names=", ".join(f'"{one.reader}"' for one in parts)))
-    blocks = [*(block for one in parts for block in one.blocks), fenced(context.marker, _TURNS, turn_lines(shown))]
+    told_of = shown if context.options.reading.whole_turns else excerpts(shown)
+    blocks = [*(block for one in parts for block in one.blocks), fenced(context.marker, _TURNS, turn_lines(told_of))]
     return ChatRequest(
         messages=(
             ChatMessage(ChatRole.SYSTEM, "\n\n---\n\n".join((*told, system_text(context, ())))),

@@ -54,7 +54,13 @@ def tokens_of(turn: Turn) -> int:
 
 
 def packed(
-    sessions: Sequence[SessionExcerpt], *, room: int, overlap: int, most: int | None = None, kind: str = KIND
+    sessions: Sequence[SessionExcerpt],
+    *,
+    room: int,
+    overlap: int,
+    most: int | None = None,
+    kind: str = KIND,
+    weigh: Callable[[Turn], int] = tokens_of,
 ) -> tuple[tuple[Batch, ...], tuple[Refusal, ...]]:
     """Partition new turns into batches.
 
@@ -67,6 +73,7 @@ def packed(
         overlap: Turns shown before each part of a session at most.
         most: New turns in a batch at most; None for as many as have room.
         kind: What the batches are called.
+        weigh: Returns what the line of a turn takes.
 
     Returns:
         The batches, and the refusals of turns that are too long for a prompt of their own.
@@ -75,7 +82,7 @@ def packed(
     groups: list[list[_Piece]] = []
     used, held = room, 0
     for session in sessions:
-        for piece in _pieces(session, room, overlap, most, refused):
+        for piece in _pieces(session, _Terms(room, overlap, most, weigh), refused):
             if used + piece.tokens > room or (most is not None and held + len(piece.members) > most):
                 groups.append([])
                 used = held = 0
@@ -85,21 +92,30 @@ def packed(
     return tuple(_batch(number, pieces, kind) for number, pieces in enumerate(groups, 1)), tuple(refused)
 
 
-def _pieces(
-    session: SessionExcerpt, room: int, overlap: int, most: int | None, refused: list[Refusal]
-) -> Iterator[_Piece]:
-    said = list(session.before)
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """What bounds a piece: tokens, turns shown before it, new turns; and what a turn weighs."""
+
+    room: int
+    overlap: int
+    most: int | None
+    weigh: Callable[[Turn], int]
+
+
+def _pieces(session: SessionExcerpt, terms: _Terms, refused: list[Refusal]) -> Iterator[_Piece]:
+    said, room = list(session.before), terms.room
     piece = _Piece()
     for turn in session.turns:
-        tokens = tokens_of(turn)
+        tokens = terms.weigh(turn)
         if tokens > room:
             problem = f"turn {turn.id} takes {tokens:,} tokens and {room:,} are free: raise model.prompt_tokens"
             refused.append(Refusal(Refused.PROMPT_TOO_LONG, problem))
             continue
-        if not piece.members or piece.tokens + tokens > room or len(piece.members) == most:
+        if not piece.members or piece.tokens + tokens > room or len(piece.members) == terms.most:
             if piece.members:
                 yield piece
-            piece = _opened(said[-overlap:] if overlap else (), min(room // _SHARE_BESIDE, room - tokens))
+            before = said[-terms.overlap :] if terms.overlap else ()
+            piece = _opened(before, min(room // _SHARE_BESIDE, room - tokens), terms.weigh)
         piece.members.append(turn)
         piece.tokens += tokens
         said.append(turn)
@@ -107,11 +123,11 @@ def _pieces(
         yield piece
 
 
-def _opened(before: Sequence[Turn], room: int) -> _Piece:
+def _opened(before: Sequence[Turn], room: int, weigh: Callable[[Turn], int]) -> _Piece:
     """Begin a piece with the nearest turns before it, as many as fit."""
     piece = _Piece()
     for turn in reversed(before):
-        tokens = tokens_of(turn)
+        tokens = weigh(turn)
         if piece.tokens + tokens > room:
             break
         piece.beside.insert(0, turn)

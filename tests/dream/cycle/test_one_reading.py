@@ -212,6 +212,35 @@ async def test_a_session_has_one_heading_and_its_turns_no_date_of_their_own(worl
     assert '[t1] 09:00 user "Ana": "We will tile the roof. Rui has hay fever."' in data
 
 
+async def test_of_a_long_turn_of_an_assistant_stands_there_what_people_answer_to(world: World):
+    long = "Here is a plan. " + "Filler goes on. " * 60 + "Book the blue ferry to Ons. " + "More filler here. " * 60
+    await talk(world, f"assistant: {long}The end is near.", "The blue ferry then! Rui has hay fever.", session="s1")
+    world = reading(world)
+    await dream(world)
+    shown = lines_of(world.chat.requests[0], "t1]")[0]
+    assert all(part in shown for part in ("Here is a plan", "blue ferry to Ons", "The end is near", " [...] "))
+    assert len(shown) < 1_400
+    assert await contents(world) == [FACT]
+
+
+async def test_what_a_person_said_is_never_cut(world: World):
+    await talk(world, "Rui has hay fever. " + "And so on it goes. " * 200, session="s1")
+    world = reading(world)
+    await dream(world)
+    assert "[...]" not in lines_of(world.chat.requests[0], "t1]")[0]
+
+
+async def test_the_forecast_of_what_is_shared_is_what_the_run_then_sends(world: World):
+    await talk(world, *(f"Rui has hay fever, {place} times." for place in range(10)), session="s0")
+    await evening(world)
+    world = reading(world, batch_turns=6)
+    told = [one for one in await world.dreams.forecast(passes=READERS) if one.calls]
+    await dream(world)
+    sent = sum(estimate_tokens(message.content) for request in world.chat.requests for message in request.messages)
+    assert sum(one.calls for one in told) == len(world.chat.requests) > 1
+    assert sum(one.least_tokens for one in told) == pytest.approx(sent, rel=0.1)
+
+
 async def test_each_pass_is_undone_by_itself(world: World):
     await evening(world)
     world = reading(world)
