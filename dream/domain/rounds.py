@@ -75,23 +75,27 @@ class AskedRound:
         kind: Why it was asked.
         shown: Records that it showed besides those of the batch, as they were.
         about: The numbers of the items that it was about, if not about all.
+        read_as: Of a second reading that several exchanges shared, the number that its handles were made with; the
+            reader was checked then. 0 for any other round.
     """
 
     kind: RoundKind = RoundKind.QUESTION
     shown: tuple[Version, ...] = ()
     about: tuple[int, ...] = ()
+    read_as: int = 0
 
     def to_json(self) -> list[Any]:
         """Return plain JSON values."""
         told = [self.kind.value, [list(one) for one in self.shown]]
-        return [*told, list(self.about)] if self.about else told
+        more = [list(self.about)] if self.about else []
+        return [*told, *more, self.read_as] if self.read_as else [*told, *more]
 
     @classmethod
     def from_json(cls, values: Sequence[Any]) -> AskedRound:
         """Read what `to_json` wrote."""
-        kind, shown, *about = values
+        kind, shown, *more = values
         versions = tuple((record_id, version) for record_id, version in shown)
-        return cls(RoundKind(kind), versions, tuple(about[0]) if about else ())
+        return cls(RoundKind(kind), versions, tuple(more[0]) if more else (), more[1] if more[1:] else 0)
 
 
 @dataclass(frozen=True, slots=True)

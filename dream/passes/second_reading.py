@@ -1,9 +1,10 @@
 """One call of the second reading: the statements with their evidence, the checks of the reader, and what it found."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Annotated, ClassVar, Final
+from itertools import groupby
+from typing import Annotated, Any, ClassVar, Final, cast
 
 import regex
 from pydantic import Field, WithJsonSchema
@@ -36,6 +37,8 @@ Answer with {"readings": [...]}, one item for each statement, none left out. Eac
 - "leftOut": what a statement marked `whole` leaves out, or [].
 A statement's `evidence` and `beside` name the records it is judged by; no other record counts for it."""
 
+_BY_DAY: Final = """
+A record stands under the day on which it was said, with the time (UTC), the role and the name of who said it."""
 _RECORDS: Final = "Records:"
 _STATEMENTS: Final = "Statements:"
 
@@ -100,13 +103,14 @@ class VerificationCall:
         checks = checks_of([assertion for _, assertion in statements], number, proven)
         return cls(number, tuple(statements), checks.canaries, checks.controls)
 
-    def request(self, context: ModelContext) -> ChatRequest:
-        """Return the question."""
+    def request(self, context: ModelContext, *, by_day: bool = False) -> ChatRequest:
+        """Return the question; *by_day* with the records under the days on which they were said, in fewer tokens."""
         asked = self.handled
         records = {line: f"r{place}" for place, line in enumerate(_lines(one for _, one in asked), 1)}
+        lines = _by_day(records) if by_day else (_record(handle, line) for line, handle in records.items())
         blocks = [
-            CONTRACT,
-            fenced(context.marker, _RECORDS, (_record(handle, line) for line, handle in records.items())),
+            CONTRACT + (_BY_DAY if by_day else ""),
+            fenced(context.marker, _RECORDS, lines),
             fenced(context.marker, _STATEMENTS, (_statement(handle, one, records) for handle, one in asked)),
         ]
         return ChatRequest(
@@ -243,6 +247,27 @@ def _record(handle: str, line: EvidenceLine) -> str:
     at = "" if line.said_at is None else f" at={line.said_at:%Y-%m-%dT%H:%MZ %A}"
     speaker = "" if line.speaker is None else f" speaker={quoted(line.speaker)}"
     return f"[{handle}]{at} role={line.role}{speaker} {quoted(line.text)}"
+
+
+def _by_day(records: Mapping[EvidenceLine, str]) -> Iterator[str]:
+    """Return the lines of records, each day under one heading."""
+    for day, lines in groupby(records, lambda line: line.said_at and line.said_at.date()):
+        yield "undated" if day is None else f"{day:%Y-%m-%d %A}"
+        for line in lines:
+            at = "" if line.said_at is None else f" {line.said_at:%H:%M}"
+            speaker = "" if line.speaker is None else f" {quoted(line.speaker)}"
+            yield f"[{records[line]}]{at} {line.role}{speaker}: {quoted(line.text)}"
+
+
+def readings_by_handle(answer: Answer) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the items of an answer by the handles of their statements, as they were given."""
+    given = answer.get("readings")
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for one in cast("list[object]", given) if isinstance(given, list) else []:
+        item = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
+        if isinstance(item.get("id"), str):
+            found.setdefault(item["id"], []).append(item)
+    return found
 
 
 def _statement(handle: str, assertion: Assertion, records: dict[EvidenceLine, str]) -> str:

@@ -181,7 +181,9 @@ class _Stand(Generic[R]):
         unread = self.unread()
         about = [(key, unread[key]) for key in one.asked.about if key in unread]
         self.asked.update(one.asked.about)
-        readings = VerificationCall.of(about, number, self.proven()).read(one.answer)
+        # Who read for several exchanges at once was checked then, by statements of all of them.
+        shared = VerificationCall(one.asked.read_as, tuple(about)) if one.asked.read_as else None
+        readings = (shared or VerificationCall.of(about, number, self.proven())).read(one.answer)
         if not one.answer:
             self.most = max(1, len(about) // 2)
         for key, _ in about:
@@ -265,6 +267,11 @@ class VerifiedExchange(Generic[R]):
             if self._reads
             else None
         )
+
+    async def undecided(self, rounds: Sequence[Round]) -> tuple[dict[int, Assertion], list[Assertion]]:
+        """Return what is to be read a second time after these rounds, by number, and what is proven beside it."""
+        stand = await self._stand(rounds)
+        return (stand.unread(), stand.proven()) if self._reads else ({}, [])
 
     async def outcome(self, rounds: Sequence[Round]) -> Outcome[R]:
         """Return what became of the items; the last rounds may be missing.

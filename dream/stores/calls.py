@@ -31,7 +31,7 @@ Forgets: TypeAlias = tuple[int, "int | None"]
 """How many texts of a scope are forgotten, and when the last one was, microseconds since 1970."""
 
 SHARED = "+"
-"""Ends the key of an answer that several passes share, until it is split."""
+"""Ends the key of an answer that several exchanges share, until it is split."""
 
 _LONGEST_FAILURE = 32
 _THIS = (
@@ -124,7 +124,8 @@ class CallStore:
         kind = RoundKind.of_number(key.round) if row.round_kind is None else RoundKind(row.round_kind)
         told: Any = orjson.loads(row.shown or "[]")
         # What a round was about came later; most rounds are about all that there is, and have a list of records alone.
-        more: list[Any] = [told["shown"], told["about"]] if isinstance(told, dict) else [told]
+        names = ("shown", "about", "read_as")
+        more: list[Any] = [told[name] for name in names if name in told] if isinstance(told, dict) else [told]
         return StoredAnswer(completion, AskedRound.from_json((kind, *more)))
 
     def asked(self, run_id: str, pass_name: str, kind: RoundKind) -> set[str]:
@@ -166,7 +167,7 @@ class CallStore:
             "batch_key": key.batch_key,
             "attempt": key.round,
             "round_kind": asked.kind.value,
-            "shown": encode({"shown": asked.shown, "about": asked.about} if asked.about else asked.shown),
+            "shown": _shown(asked.asked),
             "record_ids": encode([*record_ids, *(record_id for record_id, _ in asked.shown)]),
             "request": _told(asked) if is_kept else None,
             "answer": completion.text if is_kept else None,
@@ -180,40 +181,37 @@ class CallStore:
         self._connection.execute(_SAVE, row)
         self.fail(key, completion.failed_tries, model=completion.model)
 
-    def split(self, key: CallKey, parts: Mapping[str, str]) -> None:
-        """Put the parts of an answer in its place, each as the answer to its pass's own first question.
+    def split(self, key: CallKey, parts: Mapping[CallKey, tuple[str, AskedRound]]) -> None:
+        """Put the parts of an answer in its place, each as the answer to a question of one pass about one batch.
 
-        What the answer cost is shared among them: the question evenly, the answer by its length.
+        What the answer cost is shared among them: the question evenly, the answer by its length. The question is kept
+        with the first.
 
         Args:
             key: What the answer is stored under.
-            parts: The text of each part by its pass.
+            parts: The text of each part and why it was asked, by what it is found by from now on.
         """
         row = self._transaction.execute(_FIND, **_parameters(key)).mappings().one_or_none()
         if row is None or not parts:
             return
         self._transaction.execute(_REMOVE, **_parameters(key))
         given = _shares(row["input_tokens"], [1] * len(parts))
-        got = _shares(row["output_tokens"], [len(text) for text in parts.values()])
-        batch_key = key.batch_key.removesuffix(SHARED)
-        for place, (name, text) in enumerate(parts.items()):
-            own = CallKey(run_id=key.run_id, pass_name=name, batch_key=batch_key, round=key.round)
+        got = _shares(row["output_tokens"], [len(text) for text, _ in parts.values()])
+        kept = {column: value for column, value in row.items() if column != "pk"}
+        for place, (own, (text, asked)) in enumerate(parts.items()):
             self._transaction.execute(_REMOVE, **_parameters(own))
-            kept = {column: value for column, value in row.items() if column != "pk"}
-            self._connection.execute(
-                _SAVE,
-                kept
-                | {
-                    "pass_name": name,
-                    "batch_key": batch_key,
-                    "answer": None if row["answer"] is None else text,
-                    # The question is kept once.
-                    "request": row["request"] if place == 0 else None,
-                    "input_tokens": given[place],
-                    "output_tokens": got[place],
-                    "is_estimated": True,
-                },
-            )
+            part = {
+                "pass_name": own.pass_name,
+                "batch_key": own.batch_key,
+                "attempt": own.round,
+                "shown": _shown(asked),
+                "answer": None if row["answer"] is None else text,
+                "request": row["request"] if place == 0 else None,
+                "input_tokens": given[place],
+                "output_tokens": got[place],
+                "is_estimated": True,
+            }
+            self._connection.execute(_SAVE, kept | part)
 
     def fail(self, key: CallKey, tries: Sequence[FailedTry], *, model: str) -> None:
         """Record tries that gave no answer."""
@@ -313,6 +311,11 @@ def _shares(total: int, weights: Sequence[int]) -> list[int]:
     shares = [total * weight // whole for weight in weights]
     shares[0] += total - sum(shares)
     return shares
+
+
+def _shown(asked: AskedRound) -> str | None:
+    more = {"read_as": asked.read_as} if asked.read_as else {}
+    return encode({"shown": asked.shown, "about": asked.about, **more} if asked.about else asked.shown)
 
 
 def _told(asked: NextRound) -> str:

@@ -21,6 +21,7 @@ from dream.passes.conversation.excerpts import ASSISTANT, LONGEST, excerpts
 from dream.passes.conversation.turn_pass import NewTurns, SessionExcerpt, packed, read_new, tokens_of
 from dream.passes.prompts import PromptTurn, ReaderPart, fenced, quoted, shown_turns, system_text
 from dream.passes.protocol import ModelContext, ModelPass
+from dream.passes.verified_exchange import VerifiedExchange
 
 READING: Final = "reading"
 """What the question is for, as a client is told."""
@@ -46,6 +47,10 @@ class JointReader(ModelPass, Protocol):
 
     async def part(self, context: ModelContext, batch: Batch) -> ReaderPart | None:
         """Return what it adds to the question about *batch*; None if nothing is left for it there."""
+        ...
+
+    def exchange(self, context: ModelContext, batch: Batch) -> VerifiedExchange[Any]:
+        """Return what leads the exchange about *batch*."""
         ...
 
 

@@ -319,14 +319,14 @@ class TurnPass(DeclaredPass, ABC):
 
     async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
         """Ask about a batch, then for second readings, and once for a repair of what is refused or denied."""
-        return await self._exchange(context, batch).next_round(rounds)
+        return await self.exchange(context, batch).next_round(rounds)
 
     async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
         """Keep the statements that hold; each refusal stands for itself.
 
         An answer of another shape settles nothing: its turns are read again by the next run.
         """
-        found = await self._exchange(context, batch).outcome(rounds)
+        found = await self.exchange(context, batch).outcome(rounds)
         if any(refusal.code == Refused.BROKEN_ANSWER for refusal in found.refused):
             return Proposal(refused=found.refused)
         held = [one.value.settled(one) for one in found.settled]
@@ -350,7 +350,8 @@ class TurnPass(DeclaredPass, ABC):
         """Return what is kept in the place of what is refuted or denied: nothing, unless a pass knows better."""
         return ()
 
-    def _exchange(self, context: ModelContext, batch: Batch) -> VerifiedExchange[Any]:
+    def exchange(self, context: ModelContext, batch: Batch) -> VerifiedExchange[Any]:
+        """Return what leads the exchange about a batch."""
         return VerifiedExchange(
             context=context,
             batch=batch,

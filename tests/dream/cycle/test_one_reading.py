@@ -1,6 +1,7 @@
 """One reading: passes that have the same new turns before them ask about them in one question."""
 
 import itertools
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,7 @@ from dreaming import VerifyingChatClient, World, of_pass
 from interrupting import Killed, bury, count_writes, dying
 from talking import lines_of, talk
 
+from agentcore.domain import EvidenceVerdict
 from agentcore.llm import ChatRequest
 from agentcore.llm.chat import estimate_tokens
 from dream.domain import RunReport
@@ -185,7 +187,7 @@ async def test_turns_of_an_assistant_alone_are_not_sent(world: World):
 
 
 async def test_a_question_holds_as_many_new_turns_as_an_answer_has_room_for(world: World):
-    await talk(world, *(f"Rui has hay fever, {place} times." for place in range(10)), session="s1")
+    await talk(world, *(f"Nothing to tell, {place} times." for place in range(10)), session="s1")
     world = reading(world, batch_turns=4)
     await dream(world)
     new = [[line for line in lines_of(one, "t") if "read-before" not in line] for one in world.chat.requests]
@@ -239,6 +241,65 @@ async def test_the_forecast_of_what_is_shared_is_what_the_run_then_sends(world: 
     sent = sum(estimate_tokens(message.content) for request in world.chat.requests for message in request.messages)
     assert sum(one.calls for one in told) == len(world.chat.requests) > 1
     assert sum(one.least_tokens for one in told) == pytest.approx(sent, rel=0.1)
+
+
+async def test_what_all_of_them_wrote_is_read_a_second_time_in_one_call(world: World):
+    await evening(world)
+    world = reading(world)
+    report = await dream(world)
+    assert len(world.chat.readings) == 1
+    assert await contents(world) == ALL
+    told = [one.verdict for entry in await world.active() for one in entry.evidence]
+    assert {*told} == {EvidenceVerdict.PROVEN, EvidenceVerdict.VERIFIED}
+    assert sum(of_pass(report, name).notes.get("read_again", 0) for name in READERS) == 2
+
+
+async def test_of_what_is_read_together_each_statement_is_judged_by_itself(world: World):
+    await evening(world)
+    together = reading(world)
+    denying = VerifyingChatClient(itertools.repeat(answer), denies=["tile the roof"])
+    await dream(replace(together, chat=denying))
+    assert await contents(world) == sorted([FACT, PREFERENCE])
+
+
+async def test_a_reader_that_accepts_what_is_false_is_believed_by_none(world: World):
+    class Agreeable(VerifyingChatClient):
+        def _says(self, *_: Any) -> bool:
+            return True
+
+    await evening(world)
+    world = reading(world)
+    world = replace(world, chat=Agreeable(itertools.repeat(answer)))
+    report = await dream(world)
+    assert await contents(world) == [FACT]
+    waits = [one["reason"] for name in READERS[1:3] for one in of_pass(report, name).notes["waits"]]
+    assert waits == ["verifier_unreliable"] * 2
+
+
+async def test_second_readings_of_many_batches_share_calls(world: World):
+    def reply(request: ChatRequest) -> str:
+        said = [line for line in lines_of(request, "t") if "read-before" not in line]
+        facts = [
+            {
+                "content": f"Ana bought {count} apples.",
+                "category": "x",
+                "tags": [],
+                "sourceTurns": [line[1:4].strip("]")],
+            }
+            | {"quote": f"{count} apples"}
+            for line in said
+            for count in re.findall(r"(\d+) apples", line)
+        ]
+        return orjson.dumps(
+            {name: {"facts": facts} if name == READERS[0] else {"toSave": []} for name in READERS}
+        ).decode()
+
+    await talk(world, *(f"I went and bought {place} apples." for place in range(11, 19)), session="s1")
+    world = reading(world, reply, batch_turns=2)
+    await dream(world)
+    assert len(await contents(world)) == 8
+    assert len(world.chat.requests) == 4
+    assert len(world.chat.readings) == 1
 
 
 async def test_each_pass_is_undone_by_itself(world: World):

@@ -102,9 +102,11 @@ class SkillGaps(DeclaredPass, declaration=SKILL_GAPS):
 
     async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
         """Ask for the skills that a batch of sessions misses, have them read a second time, and repaired."""
-        return await self._exchange(context, batch).next_round(rounds)
+        return await self.exchange(context, batch).next_round(rounds)
 
-    def _exchange(self, context: ModelContext, batch: Batch) -> VerifiedExchange[NewSkill]:
+    def exchange(self, context: ModelContext, batch: Batch) -> VerifiedExchange[NewSkill]:
+        """Return what leads the exchange about a batch."""
+
         async def question(cited: frozenset[str] | None) -> ChatRequest | None:
             shown = await _shown(context, batch)
             if not any(one.is_new for one in shown):
@@ -120,7 +122,7 @@ class SkillGaps(DeclaredPass, declaration=SKILL_GAPS):
 
     async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
         """Write the skills that hold; each refusal stands for itself."""
-        outcome = await self._exchange(context, batch).outcome(rounds)
+        outcome = await self.exchange(context, batch).outcome(rounds)
         if outcome.waits or any(refusal.code == Refused.BROKEN_ANSWER for refusal in outcome.refused):
             return Proposal(refused=outcome.refused, waits=outcome.waits)
         present = {one.turn.id for one in await _shown(context, batch)}
