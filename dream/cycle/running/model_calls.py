@@ -1,9 +1,10 @@
 """Makes the calls of a model pass: within the budget, several at once, each answer stored when it arrives."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.busy import BusyWatch
@@ -23,6 +24,7 @@ from agentcore.stores.storage import UnitOfWork
 from dream.cycle.running.prompt_limits import PromptLimits, estimated_prompt
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused, Stop
+from dream.domain.report import RunReport
 from dream.domain.rounds import Answer, NextRound, Round, RoundKind
 from dream.domain.step import Batch
 from dream.errors import NoModelError
@@ -43,11 +45,13 @@ class Budget:
         options: The bounds.
         run: Tokens the run has cost so far.
         day: Tokens the day has cost so far, this run's among them.
+        kept: Tokens that are left to later passes of the run (`kept_for`).
     """
 
     options: ModelOptions
     run: int
     day: int
+    kept: int = 0
     _aside: int = 0
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
@@ -77,9 +81,28 @@ class Budget:
         bounds = ((Stop.RUN_BUDGET, self.options.tokens_per_run, self.run),)
         bounds += ((Stop.DAY_BUDGET, self.options.tokens_per_day, self.day),)
         for stop, bound, spent in bounds:
-            if bound is not None and spent + self._aside + cost > bound:
+            if bound is not None and spent + self._aside + self.kept + cost > bound:
                 return stop
         return None
+
+
+def kept_for(later: Collection[str], earlier_runs: Iterable[RunReport], options: ModelOptions) -> int:
+    """Return the tokens that a pass leaves to later ones: to each that was left without a call for two runs its share.
+
+    Args:
+        later: The passes that come after it in the run and ask a model.
+        earlier_runs: The dreams before this one, newest first.
+        options: The bounds.
+    """
+    bounds = [bound for bound in (options.tokens_per_run, options.tokens_per_day) if bound is not None]
+    newest = list(islice(earlier_runs, 2))
+    if not bounds or len(newest) < 2:
+        return 0
+    first, second = ({one.name for one in run.passes if one.reason in set(Stop) and not one.calls} for run in newest)
+    # A call at least: its prompt with the directives, and its answer.
+    call = 2 * options.prompt_tokens + options.answer_tokens
+    share = max(min(bounds) // (len(later) + 1), call)
+    return share * len(first & second & set(later))
 
 
 def estimated(request: ChatRequest) -> Usage:
