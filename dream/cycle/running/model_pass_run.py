@@ -10,8 +10,9 @@ from typing import cast
 from agentcore.domain.temporal import to_text
 from agentcore.stores.storage import ReadView
 from dream.cycle.running.admission import moved_of
+from dream.cycle.running.budget import Budget, kept_for
 from dream.cycle.running.context import directives_mark, has_room, to_be_tried
-from dream.cycle.running.model_calls import AnsweredBatch, Budget, Exchange, ModelCalls, kept_for
+from dream.cycle.running.model_calls import AnsweredBatch, Exchange, ModelCalls
 from dream.cycle.running.pass_run import PassRun, elapsed
 from dream.cycle.running.prompt_limits import PromptLimits
 from dream.domain.proposal import Proposal, Refusal, Work
