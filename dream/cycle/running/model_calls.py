@@ -20,79 +20,16 @@ from agentcore.llm.errors import (
     ChatRequestRefusedError,
 )
 from agentcore.stores.storage import UnitOfWork
+from dream.cycle.running.budget import Budget, estimated
 from dream.cycle.running.prompt_limits import PromptLimits, estimated_prompt
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused, Stop
 from dream.domain.rounds import Answer, NextRound, Round, RoundKind
 from dream.domain.step import Batch
 from dream.errors import NoModelError
-from dream.options import ModelOptions
 from dream.passes import ModelContext, ModelPass
 from dream.stores import dream_stores
 from dream.stores.calls import CANCELLED, CallKey, Forgets, StoredAnswer
-
-
-@dataclass(slots=True)
-class Budget:
-    """What may still be spent; lives as long as one pass of one run.
-
-    Before a call it sets aside the prompt and the longest answer, so that the bound holds whatever comes back. A call
-    that does not fit waits for those under way, which mostly cost less than was set aside for them.
-
-    Args:
-        options: The bounds.
-        run: Tokens the run has cost so far.
-        day: Tokens the day has cost so far, this run's among them.
-    """
-
-    options: ModelOptions
-    run: int
-    day: int
-    _aside: int = 0
-    _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
-
-    async def set_aside(self, request: ChatRequest) -> Usage | Stop:
-        """Return what the call may cost, once that is set aside; the bound that it could exceed, if it could."""
-        most = estimated(request)
-        cost = most.input_tokens + most.output_tokens
-        async with self._changed:
-            while True:
-                stop = self._exceeded(cost)
-                if stop is None:
-                    self._aside += cost
-                    return most
-                if not self._aside:
-                    return stop
-                await self._changed.wait()
-
-    async def settle(self, most: Usage, spent: int) -> None:
-        """Count what a call cost in the place of what was set aside for it."""
-        async with self._changed:
-            self._aside -= most.input_tokens + most.output_tokens
-            self.run += spent
-            self.day += spent
-            self._changed.notify_all()
-
-    def _exceeded(self, cost: int) -> Stop | None:
-        bounds = ((Stop.RUN_BUDGET, self.options.tokens_per_run, self.run),)
-        bounds += ((Stop.DAY_BUDGET, self.options.tokens_per_day, self.day),)
-        for stop, bound, spent in bounds:
-            if bound is not None and spent + self._aside + cost > bound:
-                return stop
-        return None
-
-
-def estimated(request: ChatRequest) -> Usage:
-    """Return the most a call can cost: its prompt by our own count, and the longest answer it allows.
-
-    Example:
-        >>> from agentcore.llm.chat import ChatMessage, ChatRole
-        >>> prompt = (ChatMessage(ChatRole.USER, "twelve bytes"),)
-        >>> estimated(ChatRequest(messages=prompt, max_output_tokens=100, purpose="")).input_tokens
-        3
-    """
-    return Usage(input_tokens=estimated_prompt(request), output_tokens=request.max_output_tokens, is_estimated=True)
-
 
 _MOST_CANCELLATIONS = 2
 """How often one call gives way to a person; then it is let finish, else a busy host would pay for nothing."""

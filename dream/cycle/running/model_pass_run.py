@@ -10,12 +10,14 @@ from typing import cast
 from agentcore.domain.temporal import to_text
 from agentcore.stores.storage import ReadView
 from dream.cycle.running.admission import moved_of
+from dream.cycle.running.budget import Budget, kept_for
 from dream.cycle.running.context import directives_mark, has_room, to_be_tried
-from dream.cycle.running.model_calls import AnsweredBatch, Budget, Exchange, ModelCalls
+from dream.cycle.running.model_calls import AnsweredBatch, Exchange, ModelCalls
 from dream.cycle.running.pass_run import PassRun, elapsed
 from dream.cycle.running.prompt_limits import PromptLimits
 from dream.domain.proposal import Proposal, Refusal, Work
 from dream.domain.reasons import WAITS_FOR_QUEUE, Refused, Stop
+from dream.domain.report import RunKind
 from dream.domain.rounds import Round
 from dream.domain.step import Batch, Packing, StepDraft, StepReport, WaitingExchange
 from dream.errors import InvalidDirectiveError
@@ -25,6 +27,9 @@ from dream.stores import DreamStores, dream_stores
 from dream.stores.calls import Forgets, Spent
 from dream.stores.runs import StepRow
 
+_LOOKED_BACK = 20
+"""Runs among which the dreams before this one are looked for."""
+
 
 @dataclass(slots=True, kw_only=True)
 class ModelPassRun(PassRun):
@@ -33,9 +38,11 @@ class ModelPassRun(PassRun):
     Args:
         directives: The text of each directive, frozen when the run began.
         problems: Directives that cannot be used, and why: path and problem.
+        later: The passes that come after it in the run and ask a model.
     """
 
     directives: Mapping[str, str]
+    later: Sequence[str] = ()
     problems: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     _vocabulary: Vocabulary | None = field(default=None, init=False)
 
@@ -208,12 +215,20 @@ class ModelPassRun(PassRun):
         """Return what makes its calls."""
         today = self.parts.clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
-        def before(view: ReadView) -> tuple[Spent, Spent, Forgets, PromptLimits]:
-            calls, limits = dream_stores(view).calls, PromptLimits.of(view, self.parts.chat)
-            return calls.spent(run_id=self.run_id), calls.spent(since=today), calls.forgets(), limits
+        def before(view: ReadView) -> tuple[Spent, Spent, Forgets, PromptLimits, int]:
+            books, limits = dream_stores(view), PromptLimits.of(view, self.parts.chat)
+            dreams = (one for one in books.runs.newest(limit=_LOOKED_BACK) if one.kind is RunKind.DREAM)
+            kept = kept_for(self.later, (one for one in dreams if one.run_id != self.run_id), self.options.model)
+            return (
+                books.calls.spent(run_id=self.run_id),
+                books.calls.spent(since=today),
+                books.calls.forgets(),
+                limits,
+                kept,
+            )
 
-        run, day, forgets, limits = await self.parts.storage.read(self.scope, before)
-        budget = Budget(self.options.model, run.tokens, day.tokens)
+        run, day, forgets, limits, kept = await self.parts.storage.read(self.scope, before)
+        budget = Budget(self.options.model, run.tokens, day.tokens, kept)
         at_once = self.options.model.calls_in_flight
         return ModelCalls(
             parts=self.parts,

@@ -375,7 +375,10 @@ class Runner:
         }
         if isinstance(dream_pass, ModelPass):
             sent = start.run.directives
-            return ModelPassRun(**shared, directives=sent.texts, problems=sent.problems)
+            names = [one.name for one in self._order]
+            after = [one for one in names[names.index(place.name) + 1 :] if one in start.run.passes]
+            later = [one.name for one in self.model_passes(after)]
+            return ModelPassRun(**shared, directives=sent.texts, problems=sent.problems, later=later)
         return PassRun(**shared)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
-from dreaming import DAY, VerifyingChatClient, World, codes, fresh_scope
+from dreaming import DAY, VerifyingChatClient, World, codes, fresh_scope, of_pass
 from interrupting import Killed, bury, count_writes, dying
 from wishing import Curious
 
@@ -193,6 +193,19 @@ async def test_a_run_stays_within_its_budget_and_the_next_goes_on(world: World):
         if report.outcome is Outcome.COMPLETED:
             break
     assert answered == 8
+
+
+async def test_no_pass_is_left_without_a_call_for_more_than_two_runs(world: World):
+    class Second(Curious):
+        name = "second"
+
+    one = with_model(
+        world, saying("yes"), tokens_per_run=2_000, answer_tokens=400, prompt_tokens=500, calls_in_flight=1
+    )
+    many = tuple(f"{'long ' * 600} {number}" for number in range(40))
+    calls = [of_pass(await one.run_passes(Curious(many), Second(many)), "second").calls for _ in range(3)]
+    assert calls[:2] == [0, 0]
+    assert calls[2] > 0
 
 
 async def test_calls_in_flight_together_stay_within_the_budget_even_if_each_answer_is_the_longest(world: World):
