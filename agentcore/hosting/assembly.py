@@ -219,6 +219,7 @@ class _HostContainer(containers.DeclarativeContainer):
         options=conversation_options,
         corrections=corrections,
         feedback=feedback_options,
+        aftermath=aftermath,
     )
     skills = providers.Factory(
         _late(lambda: hosting.Skills), storage=storage, recall=recall, ids=ids, options=skill_options

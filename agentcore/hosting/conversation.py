@@ -24,10 +24,12 @@ from agentcore.hosting.checks import (
 )
 from agentcore.hosting.correction_detector import CorrectionDetector
 from agentcore.hosting.options import ConversationOptions, FeedbackOptions
+from agentcore.hosting.services import ForgetHooks
 from agentcore.ids import IdFactory
 from agentcore.recall.recall import Recall
 from agentcore.recall.turns import TurnHit
 from agentcore.stores.storage import Storage, UnitOfWork
+from agentcore.stores.values import Forgotten
 
 Turns: TypeAlias = list[Turn]
 TurnHits: TypeAlias = list[TurnHit]
@@ -58,6 +60,7 @@ class Conversation:
         options: How far turns are trusted.
         corrections: Finds users' turns that correct the assistant, which then are feedback too; None looks for none.
         feedback: What is kept of such feedback.
+        aftermath: Who has to follow a forget.
     """
 
     def __init__(
@@ -70,7 +73,9 @@ class Conversation:
         options: ConversationOptions | None = None,
         corrections: CorrectionDetector | None = None,
         feedback: FeedbackOptions | None = None,
+        aftermath: ForgetHooks | None = None,
     ) -> None:
+        self._aftermath = aftermath or ForgetHooks()
         self._scope = scope
         self._storage = storage
         self._recall = recall
@@ -205,6 +210,31 @@ class Conversation:
     async def count(self) -> int:
         """Count turns."""
         return await self._storage.read(self._scope, lambda view: view.turns.count())
+
+    async def forget(self, turn_id: str | None = None, *, session_id: str | None = None) -> Forgotten:
+        """Redact one turn, or all turns of a session, and remove for good every entry that was learnt from them.
+
+        The turns keep their id, session and time; their text is `[forgotten]` and nobody is told of them. No undo
+        brings anything of it back. What is said afterwards in the same session is logged as ever.
+
+        Args:
+            turn_id: The turn.
+            session_id: The conversation; give one of both.
+
+        Raises:
+            InvalidOptionsError: neither or both are given.
+            UnknownRecordError: there is no such turn, or no turn of such a session.
+        """
+        if (turn_id is None) == (session_id is None):
+            raise InvalidOptionsError(
+                field="turn_id", value=turn_id, allowed="give a turn or a session id, one of both"
+            )
+        forgotten = await self._storage.write(
+            self._scope, lambda unit: unit.forget_turns(turn_id=turn_id, session_id=session_id)
+        )
+        await self._aftermath.tell(self._scope)
+        await self._recall.scrub(self._scope)
+        return forgotten
 
     def _is_correction(self, unit: UnitOfWork, turn: Turn) -> bool:
         """Tell whether a user corrects what the assistant has just said."""

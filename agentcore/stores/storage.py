@@ -325,8 +325,16 @@ class UnitOfWork(ReadView, Protocol):
         """Remove an entry, its equal texts and what was derived from it alone, and scrub every copy of the text.
 
         A merge with other sources goes too; the sources it took the place of are brought back first. Turns that the
-        removed entries cite, and those of equal text, are withheld. After the
+        removed entries cite, and those of equal text, are withheld, and what they say of it is redacted. After the
         commit no file of the storage holds the text any longer, or as soon as its readers have finished.
+        """
+        ...
+
+    def forget_turns(self, *, turn_id: str | None = None, session_id: str | None = None) -> Forgotten:
+        """Redact a turn or those of a session, and remove every entry that was learnt from them, however far down.
+
+        The turns keep their id, session and time and are withheld; sources that a removed merge took the place of are
+        brought back.
         """
         ...
 

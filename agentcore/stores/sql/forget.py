@@ -1,29 +1,31 @@
 """Forgets what a person asks to forget: the text leaves every table, and a salted hash keeps it from coming back.
 
 What was derived from the text alone goes with it. A merge that also holds other sources goes too, and the sources it
-took the place of are brought back first. Turns that say it are withheld.
+took the place of are brought back first. Turns that say it are withheld, and the sentences that say it are redacted.
 """
 
 import secrets
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, func, insert, select, update
 
 from agentcore.domain.evidence import SourceKind
 from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.signals import FeedbackKind
 from agentcore.domain.temporal import to_micros
 from agentcore.domain.text import fold_key, normalise
 from agentcore.domain.validity import revived
 from agentcore.errors import UnknownRecordError
 from agentcore.stores.sql.entries import SqlEntryStore
-from agentcore.stores.sql.schema import entries, forgotten, turns
-from agentcore.stores.sql.scrub import scrub
+from agentcore.stores.sql.schema import entries, feedback, forgotten, turns
+from agentcore.stores.sql.scrub import REMOVED_TEXT, scrub
 from agentcore.stores.sql.settings import SALT_SETTING, SqlSettingsStore, fingerprint
 from agentcore.stores.sql.transaction import Transaction, chunks
 from agentcore.stores.sql.withheld import SqlWithheldStore
 from agentcore.stores.values import Forgotten, Withheld
 
+_ENDS: Final = (".", "!", "?", "…", "。", "\uff01", "\uff1f", "।")
 _MOST_COMPOSED: Final = 3
 """Characters into which case folding takes one apart at most."""
 
@@ -39,15 +41,103 @@ def forget(transaction: Transaction, entry_id: str) -> Forgotten:
     if entry is None:
         raise UnknownRecordError(kind="entry", value=entry_id)
     doomed = _doomed(transaction, store, entry)
+    spared, unsaid = _revive(transaction, store, doomed)
+    withheld = _withhold_forgotten(transaction, entry, doomed, unsaid.values())
+    _redact(transaction, withheld, doomed.values())
+    return _remove(transaction, doomed, spared, withheld)
+
+
+def forget_turns(transaction: Transaction, *, turn_id: str | None = None, session_id: str | None = None) -> Forgotten:
+    """Redact a turn or those of a session, and remove every entry that was learnt from them, however far down.
+
+    Raises:
+        UnknownRecordError: there is no such turn, or no turn of such a session.
+    """
+    named = turns.c.session_id == session_id if turn_id is None else turns.c.id == turn_id
+    mine = select(turns.c.id).where(turns.c.scope_id == transaction.scope_id, named)
+    said = tuple(sorted(transaction.connection.execute(mine).scalars()))
+    if not said:
+        kind, value = ("session", session_id) if turn_id is None else ("turn", turn_id)
+        raise UnknownRecordError(kind=kind, value=value or "")
+    store = SqlEntryStore(transaction)
+    corrections = _corrections(transaction, said)
+    learnt = [
+        *store.derived_from(SourceKind.TURN.value, *said),
+        *store.derived_from(SourceKind.FEEDBACK.value, *corrections),
+    ]
+    doomed = _with_derived(store, learnt)
+    spared, _ = _revive(transaction, store, doomed)
+    SqlWithheldStore(transaction).add([Withheld(SourceKind.TURN, one, one) for one in said])
+    _redact(transaction, said)
+    return _remove(transaction, doomed, spared, said)
+
+
+def _revive(
+    transaction: Transaction, store: SqlEntryStore, doomed: Mapping[str, MemoryEntry]
+) -> tuple[list[MemoryEntry], dict[str, str]]:
+    """Bring the sources of doomed merges back and remember what nobody says any longer; return both."""
     spared = _spared(store, doomed)
     store.replace([(source, revived(source)) for source in spared])
     unsaid = _unsaid(transaction, doomed)
     _remember_hashes(transaction, unsaid)
-    withheld = _withhold_forgotten(transaction, entry, doomed, unsaid.values())
-    scrub(transaction, {gone.id: gone.content for gone in doomed.values()}, withheld)
-    store.delete(doomed)
+    return spared, unsaid
+
+
+def _remove(
+    transaction: Transaction, doomed: Mapping[str, MemoryEntry], spared: Iterable[MemoryEntry], said: tuple[str, ...]
+) -> Forgotten:
+    """Scrub every copy of the doomed entries and of what the turns *said*, and delete the entries."""
+    scrub(transaction, {gone.id: gone.content for gone in doomed.values()}, said)
+    SqlEntryStore(transaction).delete(doomed)
     transaction.forgot = True
-    return Forgotten(removed=tuple(sorted(doomed)), restored=tuple(source.id for source in spared), withheld=withheld)
+    return Forgotten(removed=tuple(sorted(doomed)), restored=tuple(source.id for source in spared), withheld=said)
+
+
+def _redact(transaction: Transaction, turn_ids: Collection[str], doomed: Iterable[MemoryEntry] = ()) -> None:
+    """Redact turns in place: the sentences that doomed entries rest on; the whole text where there are none.
+
+    What the host noted as a correction in such a turn quotes it, and goes.
+    """
+    gone = list(doomed)
+    texts = [normalise(one.content) for one in gone]
+    _delete_feedback(transaction, _corrections(transaction, turn_ids))
+    for chunk in chunks(sorted(turn_ids)):
+        mine = turns.c.id.in_(chunk) & (turns.c.scope_id == transaction.scope_id)
+        for row in transaction.connection.execute(select(turns.c.pk, turns.c.id, turns.c.content).where(mine)).all():
+            sentences = {one.sentence for entry in gone for one in entry.evidence if one.source.id == row.id}
+            left = _without_sentences(str(row.content), sentences, texts)
+            changed = {"content": left, "version": turns.c.version + 1, "revision": transaction.change()}
+            transaction.connection.execute(update(turns).where(turns.c.pk == row.pk).values(changed))
+
+
+def _without_sentences(content: str, sentences: Collection[str], texts: Collection[str]) -> str:
+    """Return *content* with `[forgotten]` for each sentence; nothing else where one is cut off or not found whole."""
+    left = content
+    for sentence in sorted(sentences, key=len, reverse=True):
+        _, found, rest = content.partition(sentence)
+        if not found or not (sentence.endswith(_ENDS) or not rest or rest.startswith(("\n", "\r"))):
+            return REMOVED_TEXT
+        left = left.replace(sentence, REMOVED_TEXT)
+    said = normalise(left)
+    return REMOVED_TEXT if left == content or any(text in said for text in texts) else left
+
+
+def _corrections(transaction: Transaction, turn_ids: Collection[str]) -> list[str]:
+    """Return the feedback that the host noted from these turns: it quotes them, at their instant, in their session."""
+    found: list[str] = []
+    for chunk in chunks(sorted(turn_ids)):
+        of_turn = (turns.c.scope_id == feedback.c.scope_id) & (turns.c.session_id == feedback.c.session_id)
+        noted = select(feedback.c.id).join(turns, of_turn & (turns.c.occurred_at == feedback.c.occurred_at))
+        mine = (feedback.c.scope_id == transaction.scope_id) & turns.c.id.in_(chunk)
+        is_correction = feedback.c.kind == FeedbackKind.CORRECTION.value
+        found += transaction.connection.execute(noted.where(mine, is_correction).distinct()).scalars()
+    return found
+
+
+def _delete_feedback(transaction: Transaction, ids: Collection[str]) -> None:
+    for chunk in chunks(sorted(ids)):
+        mine = (feedback.c.scope_id == transaction.scope_id) & feedback.c.id.in_(chunk)
+        transaction.connection.execute(delete(feedback).where(mine))
 
 
 def withhold(transaction: Transaction, entry_id: str) -> tuple[str, ...]:
@@ -75,8 +165,13 @@ def _doomed(transaction: Transaction, store: SqlEntryStore, entry: MemoryEntry) 
         entries.c.scope_id == transaction.scope_id,
         entries.c.fold_key == fold_key(entry.content),
     )
-    queue = store.get_many(transaction.connection.execute(same).scalars().all())
-    doomed = {twin.id: twin for twin in queue}
+    return _with_derived(store, store.get_many(transaction.connection.execute(same).scalars().all()))
+
+
+def _with_derived(store: SqlEntryStore, asked: Iterable[MemoryEntry]) -> dict[str, MemoryEntry]:
+    """Return entries and everything derived from them, however far down."""
+    doomed = {one.id: one for one in asked}
+    queue = list(doomed.values())
     while queue:
         for derived in store.derived_from(SourceKind.ENTRY.value, queue.pop().id):
             if derived.id not in doomed:

@@ -14,7 +14,7 @@ from agentcore.domain.skill import SkillUse
 from agentcore.stores.sql.documents import SqlDocumentStore
 from agentcore.stores.sql.entries import SqlEntryStore
 from agentcore.stores.sql.feed import SqlActivityStore
-from agentcore.stores.sql.forget import forget, withhold
+from agentcore.stores.sql.forget import forget, forget_turns, withhold
 from agentcore.stores.sql.leases import SqlBusyStore, SqlLeaseStore
 from agentcore.stores.sql.recall_hits import SqlRecallHitStore
 from agentcore.stores.sql.record_store import FEEDBACK, SIGNAL_ROWS, SKILL_USES, TOOL_CALLS, WISP_RUNS, SqlSignalStore
@@ -165,6 +165,10 @@ class SqlUnit:
     def forget(self, entry_id: str) -> Forgotten:
         """Remove an entry, its equal texts and what was derived from it alone, and scrub every copy of the text."""
         return forget(self.transaction, entry_id)
+
+    def forget_turns(self, *, turn_id: str | None = None, session_id: str | None = None) -> Forgotten:
+        """Redact a turn or a session, and remove every entry that was learnt from it."""
+        return forget_turns(self.transaction, turn_id=turn_id, session_id=session_id)
 
     def of_kind(self, kind: RecordKind) -> RecordStore[Any]:
         """Return the store of one kind of record."""

@@ -18,6 +18,7 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
 from agentcore.ids import IdFactory
+from agentcore.stores.sql import REMOVED_TEXT
 from agentcore.stores.storage import Origin, Storage, UnitOfWork
 from agentcore.stores.values import Withheld
 from dream.domain.change import Change
@@ -215,22 +216,26 @@ class ImportWriter:
 
 
 def _without_forgotten_sentences(unit: UnitOfWork, records: Sequence[Record]) -> list[Record]:
-    """Return *records* without the evidence that a person asked to forget since they were exported."""
+    """Return *records* without the evidence and the turns' texts that a person asked to forget since their export."""
     evidence = [one for record in records if isinstance(record, MemoryEntry) for one in record.evidence]
-    if not evidence:
+    said = {record.id for record in records if isinstance(record, Turn)}
+    if not evidence and not said:
         return list(records)
-    turns = unit.withheld.of_the_forgotten({one.source.id for one in evidence if one.source.kind is SourceKind.TURN})
+    cited = {one.source.id for one in evidence if one.source.kind is SourceKind.TURN}
+    turns = unit.withheld.of_the_forgotten(cited | said)
     keys = unit.forgotten.contains({fold_key(one.sentence) for one in evidence})
 
     def is_forgotten(one: Evidence) -> bool:
         return (one.source.kind is SourceKind.TURN and one.source.id in turns) or fold_key(one.sentence) in keys
 
-    return [
-        replace(record, evidence=tuple(one for one in record.evidence if not is_forgotten(one)))
-        if isinstance(record, MemoryEntry) and any(map(is_forgotten, record.evidence))
-        else record
-        for record in records
-    ]
+    def left(record: Record) -> Record:
+        if isinstance(record, MemoryEntry) and any(map(is_forgotten, record.evidence)):
+            return replace(record, evidence=tuple(one for one in record.evidence if not is_forgotten(one)))
+        if isinstance(record, Turn) and record.id in turns and REMOVED_TEXT not in record.content:
+            return replace(record, content=REMOVED_TEXT)
+        return record
+
+    return [left(record) for record in records]
 
 
 def _fold_key(record: Record) -> str | None:
