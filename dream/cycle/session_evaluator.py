@@ -17,8 +17,9 @@ from agentcore.llm import Unreadable, extract_object
 from agentcore.llm.chat import ChatRequest, Completion, FinishReason, ResponseFormat, estimate_tokens
 from agentcore.stores.storage import Origin, ReadView, UnitOfWork
 from agentcore.stores.values import SwitchLevel
+from dream.cycle.running.budget import Budget
 from dream.cycle.running.context import ContextFactory
-from dream.cycle.running.model_calls import Budget, ModelCalls
+from dream.cycle.running.model_calls import ModelCalls
 from dream.cycle.running.prompt_limits import PromptLimits
 from dream.cycle.running.run_envelope import people_before
 from dream.directives import DirectiveLibrary

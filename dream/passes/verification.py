@@ -30,6 +30,7 @@ from dream.guards.verdict import Verdict, judge
 from dream.options import DreamOptions
 from dream.passes.conversation.evidence import holds_quote
 from dream.passes.declared import DeclaredPass
+from dream.passes.host_verifier import host_verifier
 from dream.passes.protocol import ModelContext, PassView
 from dream.passes.second_reading import VerificationCall, evidence_text, first_of
 
@@ -105,9 +106,12 @@ class Verification(DeclaredPass, declaration=VERIFICATION):
                     proven.append(_verified(replace(one, lines=proof), EvidenceVerdict.PROVEN, verified_by=_HOST))
                 elif any(line.proves for line in one.lines):
                     asked.append(one)
+        denied, asked = await _denied_by_host(context, asked)
         return Packing(
             batches=tuple(_batches(asked, context.options.model.prompt_tokens)) if context.has_model else (),
-            change_sets=tuple(proven),
+            change_sets=(*proven, *denied.changes),
+            refused=tuple(denied.refused),
+            looked_at=tuple(denied.looked_at),
             backlog=0 if context.has_model else len(asked),
             notes={"entries": len(ids), "without_evidence": bare},
         )
@@ -194,6 +198,26 @@ def _batches(candidates: Sequence[_Candidate], tokens: int) -> Iterator[Batch]:
         members = [candidates[place].entry for place, _ in chosen]
         yield Batch(number=str(number), kind="entries", members=tuple((one.id, one.version) for one in members))
         left = left[len(chosen) :]
+
+
+async def _denied_by_host(
+    context: ModelContext, candidates: Sequence[_Candidate]
+) -> tuple["_Outcome", list[_Candidate]]:
+    """Return what becomes of entries that the host's verifier denies, and those that the model has to read.
+
+    What could only be listed is left to the model: the host's verifier may be mistaken.
+    """
+    outcome, left = _Outcome(context), list(candidates)
+    verifier = host_verifier(context.options.verifier)
+    if verifier is None:
+        return outcome, left
+    denied = await verifier.denials(context.run_id, [one.assertion for one in candidates])
+    for one in candidates:
+        is_kept = _is_fixed(one.entry, context.options) or _is_only_listed(one.entry, context.options)
+        if one.assertion in denied and not is_kept:
+            outcome.take(one, denied[one.assertion], verifier.name, 0)
+            left.remove(one)
+    return outcome, left
 
 
 def _statements(candidates: dict[int, _Candidate]) -> list[tuple[int, Assertion]]:

@@ -1,6 +1,7 @@
 """Entries that are stored and unverified, judged by what their sources still say."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from agentcore.domain import EvidenceVerdict, Level, MemoryEntry, RecallHit, Sou
 from agentcore.llm import ChatRequest, Completion, FinishReason, Usage
 from dream.cycle.running.prompt_limits import estimated_prompt
 from dream.domain import Outcome, PassReport, RunReport
+from dream.domain.verification import Assertion, Reading, SecondReading
 from dream.options import ModelOptions
 
 LISBON = "I moved to Lisbon in May, and my sister followed in June."
@@ -117,6 +119,26 @@ async def test_what_the_evidence_does_not_say_is_archived_and_undo_brings_it_bac
     assert "second reading" in (gone.status_reason or "")
     await world.dreams.undo(done.run_id)
     assert await world.export() == before
+
+
+async def test_what_the_hosts_verifier_denies_is_archived_and_the_model_reads_the_rest(world: World):
+    class NoRoofs:
+        async def read(self, assertions: Sequence[Assertion], /) -> list[SecondReading]:
+            denied = SecondReading(reading=Reading.NOT_SAID)
+            return [denied if "roof" in one.text else SecondReading(reading=Reading.SAYS) for one in assertions]
+
+    roof, move = await said(world, ROOF, LISBON)
+    gone = await remembered(world, "Ana has had the roof done.", roof)
+    kept = await remembered(world, "Ana lives in Lisbon.", move)
+    pinned = await remembered(world, "Ana has a roof.", roof, pinned=True)
+    world = replace(world, options=world.options.replace(verifier=NoRoofs()))
+    reader = Reader({"Ana lives in Lisbon.": LISBON})
+    done = await verify(world, reader)
+    assert [(await world.get(one)).status for one in (gone, pinned)] == [Status.ARCHIVED, Status.ACTIVE]
+    assert (await world.get(kept)).verdict is EvidenceVerdict.VERIFIED
+    assert "Ana has had the roof done." not in reader.asked[0]
+    await world.dreams.undo(done.run_id)
+    assert (await world.get(gone)).status is Status.ACTIVE
 
 
 async def test_what_a_person_brought_back_is_not_read_again(world: World):
