@@ -1,5 +1,6 @@
 """Keeps the log of what was said, as the host uses it."""
 
+from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
 from textwrap import shorten
@@ -24,7 +25,7 @@ from agentcore.hosting.checks import (
 )
 from agentcore.hosting.correction_detector import CorrectionDetector
 from agentcore.hosting.options import ConversationOptions, FeedbackOptions
-from agentcore.hosting.services import ForgetHooks
+from agentcore.hosting.services import ForgetHooks, preview
 from agentcore.ids import IdFactory
 from agentcore.recall.recall import Recall
 from agentcore.recall.turns import TurnHit
@@ -236,6 +237,10 @@ class Conversation:
         await self._recall.scrub(self._scope)
         return forgotten
 
+    async def preview_forget(self, turn_id: str | None = None, *, session_id: str | None = None) -> Forgotten:
+        """Return what `forget` would do now; nothing is changed. Arguments and errors as there."""
+        return await preview(self._storage, self._scope, _forgetting(turn_id, session_id))
+
     def _is_correction(self, unit: UnitOfWork, turn: Turn) -> bool:
         """Tell whether a user corrects what the assistant has just said."""
         if self._corrects is None or turn.role != Role.USER or turn.generated or not self._corrects(turn.content):
@@ -254,3 +259,9 @@ class Conversation:
             occurred_at=turn.occurred_at,
             recorded_at=turn.recorded_at,
         )
+
+
+def _forgetting(turn_id: str | None, session_id: str | None) -> Callable[[UnitOfWork], Forgotten]:
+    if (turn_id is None) == (session_id is None):
+        raise InvalidOptionsError(field="turn_id", value=turn_id, allowed="give a turn or a session, one of both")
+    return lambda unit: unit.forget_turns(turn_id=turn_id, session_id=session_id)

@@ -26,7 +26,7 @@ from agentcore.hosting.checks import (
     refuse_unknown,
 )
 from agentcore.hosting.remember import MemoryFields, MemoryWrites, Observation
-from agentcore.hosting.services import ForgetHooks
+from agentcore.hosting.services import ForgetHooks, preview
 from agentcore.hosting.write_behind import RecallNotes
 from agentcore.ids import IdFactory
 from agentcore.recall.recall import Recall
@@ -256,6 +256,10 @@ class Memory:
         await self._aftermath.tell(self._scope)
         await self._recall.scrub(self._scope)
         return forgotten
+
+    async def preview_forget(self, entry_id: str) -> Forgotten:
+        """Return what `forget` would do now; nothing is changed. Arguments and errors as there."""
+        return await preview(self._storage, self._scope, lambda unit: unit.forget(entry_id))
 
     async def is_forgotten(self, content: str) -> bool:
         """Tell whether a person asked to forget this text, whatever became of it since."""

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from agentcore.llm.chat import ChatClient
     from agentcore.llm.gate import BusyGate
     from agentcore.recall.recall import Recall
-    from agentcore.stores.storage import Storage
+    from agentcore.stores.storage import Storage, UnitOfWork
+    from agentcore.stores.values import Forgotten
     from agentcore.workspace.workspaces import Workspaces
 
 
@@ -41,6 +42,27 @@ class ForgetHooks:
         """Tell everybody, one after the other."""
         for follow in self._following:
             await follow(scope)
+
+
+class _RolledBackError(Exception):
+    """Takes back what a preview did."""
+
+    def __init__(self, result: Forgotten) -> None:
+        self.result = result
+        super().__init__()
+
+
+async def preview(storage: Storage, scope: Scope, work: Callable[[UnitOfWork], Forgotten]) -> Forgotten:
+    """Return what *work* would do, by doing it in a transaction that is rolled back."""
+
+    def attempt(unit: UnitOfWork) -> None:
+        raise _RolledBackError(work(unit))
+
+    try:
+        await storage.write(scope, attempt)
+    except _RolledBackError as told:
+        return told.result
+    raise AssertionError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 import orjson
 
 from dream.errors import UnwritableFileError
+from dream.interfaces.cli.errors import MissingSettingError
 from dream.interfaces.cli.render.text import Line, Tone, harmless, one_line
 
 if TYPE_CHECKING:
@@ -78,6 +79,23 @@ class Screen:
         else:
             sys.stderr.write(f"{one_line(line.text)}\n")
             sys.stderr.flush()
+
+    def confirm(self, lines: Iterable[Line]) -> bool:
+        """Show a person on the terminal what is going to happen, and ask; anything but yes is no.
+
+        Raises:
+            MissingSettingError: no terminal is there.
+        """
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise MissingSettingError(what="answer of a person", remedy="run it on a terminal, or give --yes")
+        for line in lines:
+            _print_in_colour(_console(sys.stderr), line)
+        sys.stderr.write("Forget this for good? [y/N] ")
+        sys.stderr.flush()
+        is_agreed = sys.stdin.readline().strip().casefold() in {"y", "yes"}
+        if not is_agreed:
+            self.tell(Line("Nothing was forgotten."))
+        return is_agreed
 
     @contextmanager
     def progress(self, what: str) -> Generator[Progress | None]:

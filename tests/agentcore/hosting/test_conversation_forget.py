@@ -55,6 +55,15 @@ async def test_a_forgotten_turn_takes_along_all_that_was_learnt_from_it(host: Ho
     assert await host.conversation.recall("door 4711") == []
 
 
+async def test_a_preview_tells_what_a_forget_does_and_changes_nothing(host: Host):
+    turn = await say(host, "My door opens with 4711.")
+    code = await learn(host, "Ana's code is 4711", turn)
+    meant = (await host.conversation.preview_forget(turn.id), await host.memory.preview_forget(code.id))
+    assert (await host.memory.get(code.id), await host.conversation.get(turn.id)) == (code, turn)
+    done = await host.conversation.forget(turn.id)
+    assert meant == (done, done)
+
+
 async def test_the_place_of_a_forgotten_turn_stays(host: Host):
     turn = await say(host, "My door opens with 4711.")
     await host.conversation.forget(turn.id)

@@ -253,7 +253,7 @@ def test_a_run_without_any_good_pass_fails(cli: CommandLine, monkeypatch: pytest
         (["run", "--plan", "feed"], "make one with `dream plan`"),
         (["why", "feed"], "check it and the scope"),
         (["restore", "feed"], "check it and the scope"),
-        (["forget", "feed"], "check it and the scope"),
+        (["forget", "feedfeed", "--yes"], "check it and the scope"),
     ],
 )
 def test_what_is_not_there_is_refused_and_nothing_changes(dreamt: CommandLine, arguments: list[str], hint: str):

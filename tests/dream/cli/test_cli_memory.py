@@ -1,6 +1,8 @@
 """remember, recall, memories, forget."""
 
+import os
 import sqlite3
+import subprocess
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -94,7 +96,7 @@ def test_an_ambiguous_beginning_is_refused(cli: CommandLine):
 
 def test_forget_removes_the_entry_and_says_what_it_cannot_reach(cli: CommandLine):
     (entry_id,) = cli.known("Ana likes tea")
-    told = cli.json("forget", entry_id[:8])
+    told = cli.json("forget", entry_id[:8], "--yes")
     assert told["removed"] == [entry_id]
     assert told["restored"] == []
     assert "git history" in told["untouched"]
@@ -103,16 +105,68 @@ def test_forget_removes_the_entry_and_says_what_it_cannot_reach(cli: CommandLine
 
 def test_forget_says_it_in_words(cli: CommandLine):
     (entry_id,) = cli.known("Ana likes tea")
-    out = cli.good("forget", entry_id)
+    out = cli.good("forget", entry_id, "--yes")
     assert entry_id in out
     assert "git history" in out
-    assert "conversation log" in out
+    assert "other turns of the conversation" in out
     assert "Ana likes tea" not in out
+
+
+def test_nothing_is_forgotten_where_nobody_can_be_asked(cli: CommandLine):
+    (entry_id,) = cli.known("Ana likes tea")
+    told = cli("forget", entry_id)
+    assert (told.code, "give --yes" in told.complaint) == (2, True)
+    assert cli.json("memories")["total"] == 1
+
+
+def test_a_short_prefix_forgets_nothing(cli: CommandLine):
+    (entry_id,) = cli.known("Ana likes tea")
+    told = cli("forget", entry_id[:5], "--yes")
+    assert (told.code, "at least 6 characters" in told.complaint) == (2, True)
+    assert cli.json("memories")["total"] == 1
+
+
+@pytest.mark.parametrize("what", [(), ("4f00c2c2", "--session", "s")])
+def test_forget_takes_an_entry_or_a_session(cli: CommandLine, what: tuple[str, ...]):
+    cli.known("Ana likes tea")
+    told = cli("forget", *what, "--yes")
+    assert (told.code, "entry or session" in told.complaint) == (2, True)
+
+
+def test_a_session_is_forgotten_with_what_it_said(cli: CommandLine, tmp_path: Path):
+    path = tmp_path / "chat.jsonl"
+    path.write_text(
+        '{"session":"a","role":"user","content":"I am ill.","timestamp":"2025-01-01T00:00:00Z"}\n'
+        '{"session":"b","role":"user","content":"I like tea.","timestamp":"2025-01-01T00:00:00Z"}\n'
+    )
+    cli.good("import", path)
+    assert len(cli.json("forget", "--session", "a", "--yes")["withheld"]) == 1
+    exported = cli.exported()
+    assert ("I am ill" in exported, "[forgotten]" in exported, "I like tea" in exported) == (False, True, True)
+    told = cli("forget", "--session", "none", "--yes")
+    assert (told.code, "session id 'none'" in told.complaint) == (2, True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("answer", "left"), [("y\n", 0), ("n\n", 1), ("\n", 1)])
+def test_a_terminal_shows_what_goes_and_is_asked(cli: CommandLine, answer: str, left: int):
+    (entry_id,) = cli.known("Ana likes tea")
+    ours, theirs = os.openpty()
+    os.write(ours, answer.encode())
+    try:
+        cli.process("forget", entry_id, stdin=theirs, stderr=theirs, stdout=subprocess.PIPE, capture_output=False)
+        shown = os.read(ours, 65_536).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert "Ana likes tea" in shown
+    assert "[y/N]" in shown
+    assert cli.json("memories")["total"] == left
 
 
 def test_a_person_who_forgot_may_be_told_again(cli: CommandLine):
     (entry_id,) = cli.known("Ana likes tea")
-    cli.good("forget", entry_id)
+    cli.good("forget", entry_id, "--yes")
     cli.good("remember", "Ana likes tea")
     assert cli.json("memories")["total"] == 1
 

@@ -113,7 +113,7 @@ def test_why_tells_who_wrote_it_and_whether_that_model_verified_it_too(
 
 def test_why_of_the_forgotten_tells_that_and_not_the_text(dreamt: CommandLine):
     entry_id = _entry(dreamt, "active")
-    dreamt.good("forget", entry_id)
+    dreamt.good("forget", entry_id, "--yes")
     out = dreamt.good("why", entry_id)
     assert "gone (purged or forgotten)" in out
     assert "tea" not in out

@@ -9,14 +9,17 @@ from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Status
 from agentcore.domain.records import entry_json
 from agentcore.domain.text import clean_category, clean_content, clean_tags
+from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.memory import RecallFilters, recall_filter
 from agentcore.hosting.remember import MemoryFields, Observation
 from agentcore.recall.results import Explanation, Hit
+from agentcore.stores.storage import ReadView
 from dream.interfaces.cli.errors import MissingSettingError
 from dream.interfaces.cli.render.entries import (
     OUT_OF_REACH,
     entry_list_lines,
     explanation_json,
+    forgetting_lines,
     forgotten_lines,
     hit_lines,
     remembered_lines,
@@ -167,19 +170,42 @@ async def memories(
     )
 
 
-async def forget(entry: str, /, *, session: CliSession) -> None:
-    """Remove an entry for good, with its equal texts and all that was derived from it alone.
+_LEAST_PREFIX = 6
 
-    Nobody is asked: no undo brings it back.
+
+async def forget(
+    entry: str | None = None,
+    /,
+    *,
+    conversation: Annotated[str | None, Parameter(name="--session")] = None,
+    yes: Annotated[bool, Parameter(negative="")] = False,
+    session: CliSession,
+) -> None:
+    """Remove an entry for good, with its equal texts and all that was derived from it alone; or what a session said.
+
+    What goes is shown first, and the terminal is asked; no undo brings it back.
 
     Args:
-        entry: Its id, or the beginning of it.
+        entry: Its id, or at least 6 characters of the beginning of it.
+        conversation: Redact all turns of this session instead, and remove every entry that was learnt from them.
+        yes: Ask nobody; scripts have to say it.
         session: Whose memory.
     """
+    if (entry is None) == (conversation is None):
+        raise MissingSettingError(what="entry or session", remedy="give one entry, or --session, and not both")
     async with session.host(Access.CHANGE) as host:
         storage, scope = host.storage, session.scope
-        entry_id = await storage.read(scope, lambda view: view.entries.resolve(entry))
-        done = await host.for_scope(scope).memory.forget(entry_id)
+        memory, log = host.for_scope(scope).memory, host.for_scope(scope).conversation
+        by_session = conversation is not None
+        entry_id = "" if entry is None else await storage.read(scope, lambda view: _resolved(view, entry))
+        if not yes:
+            meant = await (
+                log.preview_forget(session_id=conversation) if by_session else memory.preview_forget(entry_id)
+            )
+            gone = await storage.read(scope, lambda view: view.entries.get_many(meant.removed))
+            if not session.screen.confirm(forgetting_lines(gone, meant, session.screen.width)):
+                return
+        done = await (log.forget(session_id=conversation) if by_session else memory.forget(entry_id))
         restored = await storage.read(scope, lambda view: view.entries.get_many(done.restored))
     session.screen.show(
         lambda: {
@@ -190,3 +216,11 @@ async def forget(entry: str, /, *, session: CliSession) -> None:
         },
         lambda: forgotten_lines(done, restored, session.screen.width),
     )
+
+
+def _resolved(view: ReadView, prefix: str) -> str:
+    """Return the id that *prefix* stands for; what is deleted for good is not named by a slip of the keys."""
+    if len(prefix) < _LEAST_PREFIX and view.entries.get(prefix) is None:
+        allowed = f"give its id, or at least {_LEAST_PREFIX} characters of it"
+        raise InvalidOptionsError(field="entry", value=prefix, allowed=allowed)
+    return view.entries.resolve(prefix)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dream.domain.change import JournalRow
     from dream.domain.report import RunReport
 
-OUT_OF_REACH = ("turns of the conversation log", "git history", "backups", "exports")
+OUT_OF_REACH = ("other turns of the conversation log", "git history", "backups", "exports")
 """Where a forgotten text may still stand."""
 
 _MAX_TEXT = 240
@@ -146,6 +146,16 @@ def restored_lines(session: CommandSession, report: "RunReport", entry: MemoryEn
     yield Line("Restored; no dream retires it for the same reason again:")
     yield from entry_lines(entry, width)
     yield Line(f"Take that back: {session.command('undo', report.run_id)}", Tone.FAINT)
+
+
+def forgetting_lines(gone: Sequence[MemoryEntry], meant: Forgotten, width: int) -> Lines:
+    """Yield what a forget is going to remove, for a person to decide."""
+    turns = counted(len(meant.withheld), "turn")
+    yield Line(f"To be forgotten for good: {counted(len(gone), 'entry', 'entries')} and what {turns} said.", Tone.TITLE)
+    for entry in gone:
+        yield from entry_lines(entry, width)
+    if meant.restored:
+        yield Line(f"Brought back, since only their merge goes: {counted(len(meant.restored), 'entry', 'entries')}.")
 
 
 def forgotten_lines(done: Forgotten, restored: Sequence[MemoryEntry], width: int) -> Lines:
