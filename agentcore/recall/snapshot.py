@@ -72,7 +72,8 @@ def write_snapshot(path: Path, kept: Kept, position: FeedPosition, *, scope: str
         OSError: The file cannot be written.
     """
     seal = blake2b(digest_size=_SEAL_BYTES)
-    with path.open("xb") as file:
+    path.touch(mode=0o600, exist_ok=False)
+    with path.open("wb") as file:
         for part in _parts(kept, position, scope):
             seal.update(part)
             file.write(part)

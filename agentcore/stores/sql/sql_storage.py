@@ -171,7 +171,7 @@ class SqlStorage:
     def _open(self) -> None:
         with storage_faults(self._name):
             if self._path is not None:
-                self._make_folder(self._path.parent)
+                self._make_private(self._path)
                 sweep_snapshots(self._path.parent)
             self._writer = self._engine(writes=True)
             migrate(self._writer, path=self._name)
@@ -189,9 +189,15 @@ class SqlStorage:
             revision_of({MY_SCOPE: UNKNOWN_SCOPE})
         self._revision_of = revision_of
 
-    def _make_folder(self, folder: Path) -> None:
+    def _make_private(self, path: Path) -> None:
+        """Make the folder and the file if they are not there, for their owner alone; what is there stays as it is.
+
+        The write-ahead log beside it takes its permissions from the file.
+        """
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not path.exists():
+                path.touch(mode=0o600)
         except OSError as error:
             remedy = "make that folder writable, or choose another data directory"
             raise StorageUnavailableError(path=self._name, problem="cannot be created", remedy=remedy) from error

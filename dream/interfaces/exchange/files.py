@@ -1,6 +1,7 @@
 """Reads files on their way in, field by field, with refusals that name the line; writes whole files."""
 
 import os
+import stat
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -325,11 +326,17 @@ class Fields:
 def replacing(path: Path) -> Generator[BinaryIO]:
     """Open a file beside *path* that takes its place when the context ends well, and else is gone.
 
+    A new file is its owner's alone; one that was there keeps its permissions.
+
     Raises:
         OSError: it cannot be written; what stood at *path* is untouched.
     """
     partial = path.parent / f".{path.name}.partial"
     try:
+        partial.unlink(missing_ok=True)
+        partial.touch(mode=0o600)
+        if path.exists():
+            partial.chmod(stat.S_IMODE(path.stat().st_mode))
         with partial.open("wb") as file:
             yield file
             file.flush()

@@ -208,7 +208,7 @@ async def test_a_folder_that_cannot_be_made_is_said_so(guarded: Path):
 async def test_a_new_database_in_a_read_only_folder_is_said_so(guarded: Path):
     allow(guarded, 0o555)
     with unprivileged():
-        assert "cannot be opened" in await sentence_of_opening(guarded / "a.db")
+        assert "cannot be created: make that folder writable" in await sentence_of_opening(guarded / "a.db")
 
 
 async def test_a_database_in_a_read_only_folder_is_said_so(guarded: Path):
