@@ -4,6 +4,11 @@ from .busy_reach import (
 from .capability import (
     Capability as Capability,
 )
+from .conclusion import (
+    Confidence as Confidence,
+    Pattern as Pattern,
+    Premise as Premise,
+)
 from .conversation import (
     Turn as Turn,
     spoken_line as spoken_line,

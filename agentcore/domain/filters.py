@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from agentcore.domain.conclusion import Confidence, Pattern
 from agentcore.domain.memory import Level, Status
 from agentcore.domain.subject_time import SubjectTime
 
@@ -33,6 +34,8 @@ class EntryFilter:
         category: This category and everything below it.
         tags: All of these tags.
         level: This level only.
+        pattern: Conclusions of this sort of pattern only.
+        confidence: Patterns that are so sure only.
         created_after: First said at or after this instant.
         created_before: First said before this instant.
     """
@@ -41,6 +44,8 @@ class EntryFilter:
     category: str | None = None
     tags: tuple[str, ...] = ()
     level: Level | None = None
+    pattern: Pattern | None = None
+    confidence: Confidence | None = None
     created_after: datetime | None = None
     created_before: datetime | None = None
 

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum, StrEnum
+from typing import Final
 
+from agentcore.domain.conclusion import Confidence, Pattern, Premise
 from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceKind, SourceRef, united_evidence, weakest
 from agentcore.domain.scope import Scope
 from agentcore.domain.subject_time import PartialDate, SubjectTime
@@ -17,7 +19,17 @@ class Level(StrEnum):
     EXPLICIT = "explicit"
     """Said, observed or imported."""
     DERIVED = "derived"
-    """Written by a dream from other records."""
+    """Written by a dream from other records: a merge or a rewording."""
+    DEDUCTIVE = "deductive"
+    """Follows from its premises; gone where one of them goes."""
+    INDUCTIVE = "inductive"
+    """A pattern over several occasions, as sure as they are many."""
+
+
+CONCLUSIONS: Final = frozenset({Level.DEDUCTIVE, Level.INDUCTIVE})
+"""Levels of entries that rest on premises."""
+PREMISE_GONE: Final = "premise_gone"
+"""How the reason begins for which the host sets a conclusion aside that lacks what it rests on."""
 
 
 class Trust(IntEnum):
@@ -63,7 +75,7 @@ class MemoryEntry:
         absorbed: Distinct observations taken over from merged entries: `(entry id, times observed)`, sorted.
         subject_time: The time the content is about, if it is about one.
         metadata: Free string pairs; `requires_user_permission` is sticky through merges.
-        level: Explicit or derived.
+        level: How it came to be known.
         sources: Records it came from, sorted.
         evidence: The sentences it rests on, earliest said first, at most 20; they stay when their turns go.
         trust: Trust of its origin.
@@ -73,6 +85,9 @@ class MemoryEntry:
         successor: Id of the entry that took its place, if one did.
         status_at: When it left the active state.
         valid_until: When what it says stopped to hold, where it is superseded and that is known.
+        pattern: What sort of pattern it tells; of an inductive conclusion alone.
+        confidence: How sure that is, by its occasions.
+        premises: What a conclusion rests on, sorted; of no other entry.
         version: Optimistic version; grows with every write, undo included.
     """
 
@@ -101,6 +116,9 @@ class MemoryEntry:
     successor: str | None = None
     status_at: datetime | None = None
     valid_until: PartialDate | None = None
+    pattern: Pattern | None = None
+    confidence: Confidence | None = None
+    premises: tuple[Premise, ...] = ()
     version: int = field(default=1, compare=False)
 
     def __post_init__(self) -> None:
@@ -110,6 +128,7 @@ class MemoryEntry:
         least = 0 if self.absorbed else 1
         if self.own_count < least:
             raise InvalidContentError(field="reinforcement count", problem=f"{self.own_count} is below {least}")
+        self._check_premises()
         if self.importance < 0.0:
             object.__setattr__(self, "importance", self.base)
         if self.evidence:
@@ -135,6 +154,25 @@ class MemoryEntry:
     def verdict(self) -> EvidenceVerdict:
         """How it is known that it says what its evidence says: the weakest verdict; unverified without evidence."""
         return weakest(one.verdict for one in self.evidence)
+
+    @property
+    def is_conclusion(self) -> bool:
+        """Whether it rests on premises, and stands as long as they do."""
+        return self.level in CONCLUSIONS
+
+    @property
+    def lost_premises(self) -> bool:
+        """Whether the host set it aside since it lacks what it rests on."""
+        return self.status is Status.ARCHIVED and (self.status_reason or "").startswith(PREMISE_GONE)
+
+    def _check_premises(self) -> None:
+        if self.is_conclusion != bool(self.premises):
+            problem = f"an entry of level {self.level} has {len(self.premises)}; conclusions alone have some"
+            raise InvalidContentError(field="premises", problem=problem)
+        is_pattern = self.level is Level.INDUCTIVE
+        if (self.pattern is not None) != is_pattern or (self.confidence is not None) != is_pattern:
+            problem = "inductive conclusions, and these alone, have a pattern and a confidence"
+            raise InvalidContentError(field="pattern", problem=problem)
 
     @property
     def is_active(self) -> bool:

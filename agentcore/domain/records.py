@@ -15,6 +15,7 @@ from itertools import repeat
 from operator import call
 from typing import Any, TypeVar, cast
 
+from agentcore.domain.conclusion import Confidence, Pattern, Premise
 from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceRef
@@ -44,7 +45,7 @@ class RecordKind(StrEnum):
 
 
 _STORE_ONLY = frozenset({"scope", "version", "importance"})
-_SPARSE = frozenset({"evidence"})
+_SPARSE = frozenset({"evidence", "premises"})
 """Fields that an image leaves out when they are empty, as images did before there were such fields."""
 
 
@@ -288,6 +289,27 @@ def _evidence(value: Any) -> tuple[Evidence, ...]:
     return tuple(evidence_of(cast("dict[str, Any]", _checked(item, dict))) for item in _items(value))
 
 
+def premise_image(premise: Premise) -> Image:
+    """Return *premise* as images and rows hold it, what is empty left out."""
+    whole = {name: _plain(getattr(premise, name)) for name in _PREMISE_FIELDS}
+    return {name: value for name, value in whole.items() if value}
+
+
+def premise_of(image: Mapping[str, Any]) -> Premise:
+    """Read what `premise_image` wrote; KeyError, ValueError or TypeError if it describes none.
+
+    Example:
+        >>> image = {"entry_id": "a", "text_key": "4f00c2", "said_at": "2025-05-01T00:00:00Z", "against": True}
+        >>> premise_image(premise_of(image)) == image
+        True
+    """
+    return Premise(**{name: read(image[name]) for name, read in _PREMISE_FIELDS.items() if name in image})
+
+
+def _premises(value: Any) -> tuple[Premise, ...]:
+    return tuple(sorted(premise_of(cast("dict[str, Any]", _checked(item, dict))) for item in _items(value)))
+
+
 def _subject_time(value: Any) -> SubjectTime:
     return SubjectTime.parse(_text(value))
 
@@ -313,12 +335,22 @@ _EVIDENCE_FIELDS: dict[str, Callable[[Any], Any]] = {
     "round": _whole,
 }
 
+_PREMISE_FIELDS: dict[str, Callable[[Any], Any]] = {
+    "entry_id": _text,
+    "text_key": _text,
+    "said_at": lambda value: from_text(_text(value)),
+    "session": _text,
+    "against": _flag,
+    "past": _flag,
+}
+
 _WRITERS: dict[type, Callable[[Any], Any]] = {
     Trust: lambda trust: trust.name.lower(),
     SubjectTime: str,
     PartialDate: str,
     SourceRef: str,
     Evidence: evidence_image,
+    Premise: premise_image,
 }
 
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {
@@ -332,6 +364,9 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "status": Status,
     "sources": _sources,
     "evidence": _evidence,
+    "pattern": Pattern,
+    "confidence": Confidence,
+    "premises": _premises,
     "valid_until": lambda value: PartialDate.parse(_text(value)),
     "trust": _trust,
     "kind": FeedbackKind,

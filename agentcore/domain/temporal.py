@@ -187,6 +187,7 @@ def foldable(one: MemoryEntry, other: MemoryEntry, protected: Collection[str] = 
         and one.is_active
         and other.is_active
         and one.level is other.level
+        and not one.is_conclusion
         and category == other.category.casefold()
         and not any(_is_under(category, prefix.casefold().rstrip("/")) for prefix in protected)
         and compatible(one.subject_time, other.subject_time)

@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final, TypeAlias, TypedDict, Unpack
 
+from agentcore.domain.conclusion import Confidence, Pattern
 from agentcore.domain.filters import EntryFilter, RecallFilter
 from agentcore.domain.memory import Level, MemoryEntry, Status
 from agentcore.domain.scope import Scope
@@ -45,7 +46,11 @@ class RecallFilters(TypedDict, total=False):
     any_tags: Iterable[str]
     """At least one of these tags."""
     level: Level | str | None
-    """Known in this way: `explicit` or `derived`."""
+    """Known in this way: `explicit`, `derived`, `deductive` or `inductive`."""
+    pattern: Pattern | str | None
+    """Conclusions of this sort of pattern, such as `preference`."""
+    confidence: Confidence | str | None
+    """Patterns that are so sure: `low`, `medium` or `high`."""
     created_after: datetime | None
     """First said at or after this instant, aware."""
     created_before: datetime | None
@@ -62,6 +67,14 @@ def _level(value: Level | str | None) -> Level | None:
     return None if value is None else clean_member(Level, "level", value)
 
 
+def _pattern(value: Pattern | str | None) -> Pattern | None:
+    return None if value is None else clean_member(Pattern, "pattern", value)
+
+
+def _confidence(value: Confidence | str | None) -> Confidence | None:
+    return None if value is None else clean_member(Confidence, "confidence", value)
+
+
 def _category(value: str | None) -> str | None:
     return None if value is None else clean_category(value)
 
@@ -71,6 +84,8 @@ _CLEAN: Final[dict[str, Callable[[Any], object]]] = {
     "tags": clean_tags,
     "any_tags": clean_tags,
     "level": _level,
+    "pattern": _pattern,
+    "confidence": _confidence,
     "created_after": clean_instant,
     "created_before": clean_instant,
     "seen_after": clean_instant,

@@ -8,18 +8,22 @@ from typing import Final, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from agentcore.domain.conclusion import Confidence, Pattern
 from agentcore.domain.filters import RecallFilter
 from agentcore.domain.memory import Level
 from agentcore.domain.subject_time import SubjectTime, overlaps
 from agentcore.domain.temporal import to_micros
 from agentcore.recall.bm25.arrays import Keys, Slots
-from agentcore.recall.filters import has_tags, is_within
+from agentcore.recall.filters import has_tags, is_of_kind, is_within
 from agentcore.stores.values import FacetRow, FeedPosition
 
 _BYTES_PER_ENTRY: Final = 130
 _BYTES_PER_LABEL: Final = 250
 _WASTE: Final = 1024
 
+
+_Kind = tuple[Level, Pattern | None, Confidence | None]
+"""How an entry came to be known, and what sort of pattern it tells how surely."""
 
 _Label = TypeVar("_Label", bound=Hashable)
 
@@ -125,7 +129,7 @@ class Facets:
         self._seen: array[int] = array("q")
         self._categories = _Labels[str]()
         self._tags = _Labels[tuple[str, ...]]()
-        self._levels = _Labels[Level]()
+        self._levels = _Labels[_Kind]()
         self._times = _Labels[str | None]()
         self._order: Slots | None = None
 
@@ -134,7 +138,7 @@ class Facets:
         numbers = (
             self._categories.number(row.category),
             self._tags.number(row.tags),
-            self._levels.number(row.level),
+            self._levels.number((row.level, row.pattern, row.confidence)),
             self._times.number(row.subject_time),
         )
         slot = self._slots.get(row.key)
@@ -166,13 +170,14 @@ class Facets:
 
     def _judged(self, where: RecallFilter, slots: Slots) -> NDArray[np.bool_]:
         admitted = np.ones(len(slots), dtype=np.bool_)
-        branch, level, about = where.category, where.level, where.about
+        branch, about = where.category, where.about
         if branch is not None:
             admitted &= self._categories.admitted(slots, lambda one: is_within(one, branch))
         if where.tags or where.any_tags:
             admitted &= self._tags.admitted(slots, lambda one: has_tags(where, one))
-        if level is not None:
-            admitted &= self._levels.admitted(slots, lambda one: one is level)
+        kind = (where.level, where.pattern, where.confidence)
+        if any(kind):
+            admitted &= self._levels.admitted(slots, lambda one: is_of_kind(kind, one))
         if about is not None:
             admitted &= self._times.admitted(
                 slots, lambda one: one is not None and overlaps(about, SubjectTime.parse(one))

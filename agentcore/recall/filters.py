@@ -23,7 +23,7 @@ def admits(where: RecallFilter, entry: MemoryEntry) -> bool:
         (not where.statuses or entry.status in where.statuses)
         and (where.category is None or is_within(entry.category, where.category))
         and has_tags(where, entry.tags)
-        and (where.level is None or entry.level is where.level)
+        and is_of_kind((where.level, where.pattern, where.confidence), (entry.level, entry.pattern, entry.confidence))
         and (where.created_after is None or entry.created_at >= where.created_after)
         and (where.created_before is None or entry.created_at < where.created_before)
         and (where.seen_after is None or entry.last_seen_at >= where.seen_after)
@@ -35,6 +35,11 @@ def admits(where: RecallFilter, entry: MemoryEntry) -> bool:
 def is_within(category: str, branch: str) -> bool:
     """Tell whether a category is a branch or stands below it."""
     return category == branch or category.startswith(f"{branch}/")
+
+
+def is_of_kind(wanted: tuple[object, ...], found: tuple[object, ...]) -> bool:
+    """Tell whether level, pattern and confidence are those that a filter names."""
+    return all(asked is None or asked is given for asked, given in zip(wanted, found, strict=True))
 
 
 def has_tags(where: RecallFilter, tags: Collection[str]) -> bool:

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, Generic, TypeVar
 
+from agentcore.domain.conclusion import Confidence, Pattern
 from agentcore.domain.decay import Decay
 from agentcore.domain.memory import Level, SourceKind
 from agentcore.domain.scope import Scope
@@ -144,6 +145,8 @@ class FacetRow:
         created_us: When it was first said, microseconds since 1970.
         last_seen_us: Last reinforcement, microseconds since 1970.
         live: Whether readers may see it.
+        pattern: What sort of pattern it tells, if it does.
+        confidence: How sure that is.
     """
 
     key: int
@@ -154,6 +157,8 @@ class FacetRow:
     created_us: int
     last_seen_us: int
     live: bool
+    pattern: Pattern | None = None
+    confidence: Confidence | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from doc_pages import DOCS, rows, sections
 import agentcore
 import agentcore.testing
 import dream
-from agentcore.domain import Evidence, RecordKind
+from agentcore.domain import Evidence, Premise, RecordKind
 from agentcore.domain.records import RECORD_TYPES
 from agentcore.errors import AgentcoreError
 from agentcore.hosting import (
@@ -295,6 +295,11 @@ def test_each_field_of_an_exported_record_has_a_row(kind: RecordKind):
     of = RECORD_TYPES[kind]
     shown = {of.exported_as.get(name, name) for name in of.fields}
     assert _undocumented(shown, _documented("export-format.md", f"`{kind}`")) == set()
+
+
+def test_each_field_of_a_premise_has_a_row():
+    names = {field.name for field in dataclasses.fields(Premise)}
+    assert _undocumented(names, _documented("export-format.md", "A premise")) == set()
 
 
 def test_each_field_of_a_piece_of_evidence_has_a_row():

@@ -317,7 +317,8 @@ class SqlEntryStore(SqlEntryReader):
         for entry in new:
             self._transaction.require_mine(entry.scope)
         revision = self._transaction.change()
-        material = [self._transaction.by_people or entry.was_said for entry in new]
+        by_people = self._transaction.by_people
+        material = [entry.was_said or (by_people and not entry.is_conclusion) for entry in new]
         positions = iter(self._transaction.next_positions(sum(material)) if any(material) else ())
         rows: list[dict[str, Any]] = [
             to_values(entry)
@@ -418,7 +419,7 @@ class SqlEntryStore(SqlEntryReader):
 
     def _is_renewed(self, before: MemoryEntry, after: MemoryEntry) -> bool:
         """Whether a person changed what passes judge: reinforcement and statistics are no new material."""
-        if not (after.is_active and self._transaction.by_people):
+        if not (after.is_active and self._transaction.by_people) or after.is_conclusion:
             return False
         judged_before = (before.content, before.category, before.subject_time, before.is_active)
         return judged_before != (after.content, after.category, after.subject_time, after.is_active)

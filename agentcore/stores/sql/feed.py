@@ -11,6 +11,7 @@ from typing import Any, Final, Generic, TypeVar
 import orjson
 from sqlalchemy import Column, ColumnElement, Table, and_, bindparam, false, func, insert, or_, select, update
 
+from agentcore.domain.conclusion import Confidence, Pattern
 from agentcore.domain.conversation import spoken_line
 from agentcore.domain.memory import Level, Status
 from agentcore.domain.subject_time import PartialDate, SubjectTime
@@ -56,10 +57,11 @@ def _entry_row(row: Sequence[Any]) -> IndexRow:
 
 
 def _facet_row(row: Sequence[Any]) -> FacetRow:
-    key, category, tags, level, subject_time, created, seen, status, _ = row
+    key, category, tags, level, pattern, confidence, subject_time, created, seen, status, _ = row
     named = () if tags == "[]" else tuple(orjson.loads(tags))
     is_live = status == Status.ACTIVE.value
-    return FacetRow(key, category, named, Level(level), subject_time, created, seen, is_live)
+    found = FacetRow(key, category, named, Level(level), subject_time, created, seen, is_live)
+    return replace(found, pattern=Pattern(pattern), confidence=Confidence(confidence)) if pattern else found
 
 
 def _held_row(row: Sequence[Any]) -> IndexRow:
@@ -114,6 +116,8 @@ FACETS: Final = Followed(
         entries.c.category,
         entries.c.tags,
         entries.c.level,
+        entries.c.pattern,
+        entries.c.confidence,
         entries.c.subject_time,
         entries.c.created_at,
         entries.c.last_seen_at,

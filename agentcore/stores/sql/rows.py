@@ -12,10 +12,11 @@ from typing import Any, Generic, TypeVar, cast
 import orjson
 from sqlalchemy import ColumnElement, Table, and_, exists, false, func, or_, select
 
+from agentcore.domain.conclusion import Confidence, Pattern, Premise
 from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceKind, SourceRef
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
-from agentcore.domain.records import Record, builder, evidence_image
+from agentcore.domain.records import Record, builder, evidence_image, premise_image, premise_of
 from agentcore.domain.signals import FailureCategory, FeedbackKind, Rating
 from agentcore.domain.subject_time import PartialDate, SubjectTime
 from agentcore.domain.temporal import from_micros, to_micros
@@ -139,6 +140,9 @@ RECORD_COLUMNS = (
     entries.c.status_at,
     entries.c.evidence,
     entries.c.valid_until,
+    entries.c.pattern,
+    entries.c.confidence,
+    entries.c.premises,
     entries.c.version,
 )
 
@@ -200,7 +204,10 @@ def _read(transaction: Transaction, row: Sequence[Any]) -> MemoryEntry:
             row[19],
             _instant(row[20]),
             PartialDate.parse(row[22]) if row[22] else None,
-            row[23],
+            Pattern(row[23]) if row[23] else None,
+            Confidence(row[24]) if row[24] else None,
+            to_premises(row[25]) if row[25] else (),
+            row[26],
         )
     )
 
@@ -232,6 +239,9 @@ def to_values(entry: MemoryEntry) -> dict[str, Any]:
         "successor": entry.successor,
         "status_at": micros(entry.status_at),
         "valid_until": None if entry.valid_until is None else str(entry.valid_until),
+        "pattern": None if entry.pattern is None else entry.pattern.value,
+        "confidence": None if entry.confidence is None else entry.confidence.value,
+        "premises": encode([premise_image(one) for one in entry.premises]) if entry.premises else None,
         "fold_key": fold_key(entry.content),
     }
 
@@ -276,6 +286,11 @@ def _piece(image: dict[str, Any]) -> Evidence:
     )
 
 
+def to_premises(column: str) -> tuple[Premise, ...]:
+    """Read the premises of a conclusion."""
+    return tuple(map(premise_of, orjson.loads(column)))
+
+
 def _counts(column: str) -> tuple[tuple[str, int], ...]:
     return () if column == "[]" else tuple((entry, count) for entry, count in orjson.loads(column))
 
@@ -296,6 +311,10 @@ def matching(where: EntryFilter) -> list[ColumnElement[bool]]:
     conditions += [has_element(entries.c.tags, tag) for tag in where.tags]
     if where.level is not None:
         conditions.append(entries.c.level == where.level.value)
+    if where.pattern is not None:
+        conditions.append(entries.c.pattern == where.pattern.value)
+    if where.confidence is not None:
+        conditions.append(entries.c.confidence == where.confidence.value)
     if where.created_after is not None:
         conditions.append(entries.c.created_at >= to_micros(where.created_after))
     if where.created_before is not None:

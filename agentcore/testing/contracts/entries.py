@@ -4,6 +4,7 @@ import dataclasses
 from datetime import datetime, timedelta
 from typing import Any
 
+from agentcore.domain.conclusion import Confidence, Pattern
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, Status
 from agentcore.domain.subject_time import PartialDate
@@ -16,7 +17,9 @@ from agentcore.testing.contracts.samples import (
     OTHER_SCOPE,
     SCOPE,
     START,
+    a_deduction,
     a_full_entry,
+    a_pattern,
     an_entry,
     expect_equal,
     expect_error,
@@ -234,6 +237,21 @@ class SelectionContract:
         expect_equal(await _ids(storage, window), ["1", "2"])
         just_after = EntryFilter(created_after=START + 3 * DAY + timedelta(microseconds=1))
         expect_equal(await _ids(storage, just_after), [])
+
+    async def test_conclusions_keep_their_premises_and_are_found_by_level_pattern_and_confidence(
+        self, storage: Storage
+    ) -> None:
+        """A pattern is as sure as it was stored."""
+        premises = [an_entry(name) for name in "pqr"]
+        habit = a_pattern("habit", "p", "q", "r", pattern=Pattern.BEHAVIOR)
+        taste, follows = a_pattern("taste", "p", "q"), a_deduction("follows", "p")
+        await storage.write(SCOPE, lambda unit: unit.entries.add([*premises, habit, taste, follows]))
+        found = await storage.read(SCOPE, lambda view: view.entries.get_many(["habit", "taste", "follows"]))
+        expect_equal(found, [follows, habit, taste])
+        expect_equal(await _ids(storage, EntryFilter(level=Level.INDUCTIVE)), ["habit", "taste"])
+        expect_equal(await _ids(storage, EntryFilter(level=Level.DEDUCTIVE)), ["follows"])
+        expect_equal(await _ids(storage, EntryFilter(pattern=Pattern.BEHAVIOR)), ["habit"])
+        expect_equal(await _ids(storage, EntryFilter(confidence=Confidence.LOW)), ["taste"])
 
     async def test_what_is_always_loaded_is_pinned_or_filed_so(self, storage: Storage) -> None:
         """Active entries alone, the newest of each kind, each once."""

@@ -6,7 +6,7 @@ from agentcore.domain.memory import Level, MemoryEntry, SourceKind, SourceRef, S
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import fold_key
 from agentcore.stores.storage import Origin, Storage
-from agentcore.testing.contracts.samples import DAY, SCOPE, START, an_entry, expect_equal
+from agentcore.testing.contracts.samples import DAY, SCOPE, START, an_entry, expect_equal, of_level
 
 
 class MaterialContract:
@@ -27,7 +27,7 @@ class MaterialContract:
         """A dream never feeds itself, whatever it writes."""
         for number, origin in enumerate((Origin.DREAM, Origin.UNDO)):
             for level in Level:
-                entry = an_entry(f"{number}{level.value}", level=level)
+                entry = an_entry(f"{number}{level.value}", **of_level(level))
                 await storage.write(SCOPE, lambda unit, entry=entry: unit.entries.add([entry]), origin=origin)
                 changed = dataclasses.replace(entry, content="Another text.", category="other")
                 await _replace(storage, entry, changed, origin)

@@ -1,10 +1,11 @@
 """Makes samples of records of every kind, and tests what the store of each kind owes."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
+from agentcore.domain.conclusion import Confidence, Pattern, Premise, confidence_of
 from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceKind, SourceRef
@@ -14,6 +15,7 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.domain.subject_time import PartialDate, SubjectTime
+from agentcore.domain.text import fold_key
 from agentcore.errors import StaleVersionError
 from agentcore.stores.storage import Storage
 
@@ -127,6 +129,46 @@ def a_full_entry(entry_id: str) -> MemoryEntry:
         status_at=START,
         valid_until=PartialDate.parse("2025-06"),
     )
+
+
+def a_premise(entry_id: str, **fields: Any) -> Premise:
+    """Return a premise that says that Ana likes green tea, said at `START` in no session."""
+    usual: dict[str, Any] = {"text_key": fold_key("Ana likes green tea."), "said_at": START}
+    return Premise(entry_id, **(usual | fields))
+
+
+def of_level(level: Level) -> dict[str, Any]:
+    """Return the fields that an entry of *level* has to have."""
+    if level is Level.INDUCTIVE:
+        return _fields_of(a_pattern("a", "p", "q"))
+    return _fields_of(a_deduction("a", "p", "q")) if level is Level.DEDUCTIVE else {"level": level}
+
+
+def _fields_of(conclusion: MemoryEntry) -> dict[str, Any]:
+    return {name: getattr(conclusion, name) for name in ("level", "sources", "pattern", "confidence", "premises")}
+
+
+def a_deduction(entry_id: str, *premises: str, **fields: Any) -> MemoryEntry:
+    """Return a deduction from entries with these ids that say that Ana likes green tea."""
+    resting = {"premises": tuple(map(a_premise, sorted(premises))), "sources": _entries_named(premises)}
+    return an_entry(entry_id, f"Conclusion {entry_id}.", **({"level": Level.DEDUCTIVE} | resting | fields))
+
+
+def a_pattern(entry_id: str, *premises: str, **fields: Any) -> MemoryEntry:
+    """Return a pattern over such entries, each said in a session of its own."""
+    resting = tuple(a_premise(one, session=f"s-{one}") for one in sorted(premises))
+    usual: dict[str, Any] = {
+        "level": Level.INDUCTIVE,
+        "pattern": Pattern.PREFERENCE,
+        "confidence": confidence_of(resting) or Confidence.LOW,
+        "premises": resting,
+        "sources": _entries_named(premises),
+    }
+    return an_entry(entry_id, f"Conclusion {entry_id}.", **(usual | fields))
+
+
+def _entries_named(ids: Sequence[str]) -> tuple[SourceRef, ...]:
+    return tuple(SourceRef(SourceKind.ENTRY, one) for one in sorted(ids))
 
 
 def some_evidence(sentence: str, *, source: str = "turn:t1", **fields: Any) -> Evidence:

@@ -17,7 +17,7 @@ from datetime import datetime
 
 import orjson
 
-from agentcore.domain.memory import Level, MemoryEntry, Trust
+from agentcore.domain.memory import CONCLUSIONS, Level, MemoryEntry, Trust
 from agentcore.domain.records import Record
 from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
@@ -154,7 +154,8 @@ def _instant(fields: Fields) -> datetime:
     return fields.required_instant("timestamp")
 
 
-_LEVELS = {level.value: level for level in Level}
+_LEVELS = {level.value: level for level in Level if level not in CONCLUSIONS}
+"""A conclusion has premises, which no line of such a file can name."""
 
 
 def parse_memory_jsonl(source: SourceFile) -> Iterator[ImportItem]:

@@ -83,11 +83,7 @@ async def find(context: ModelContext, waited: frozenset[str] = frozenset()) -> C
     alike = await context.recall.similar(list(ids), threshold=terms.threshold, limit=terms.neighbours)
     keys = {*ids, *(neighbour.key for neighbours in alike.values() for neighbour in neighbours)}
     stored = await context.read(lambda view: view.entries.by_keys(sorted(keys)))
-    shown = {
-        key: entry
-        for key, entry in stored.items()
-        if entry.is_active and not is_under(entry.category, context.options.protected_categories)
-    }
+    shown = {key: entry for key, entry in stored.items() if _is_reviewed(entry, context)}
     pairs = {
         Pair.of(shown[key].id, shown[neighbour.key].id, neighbour.similarity)
         for key, neighbours in alike.items()
@@ -97,12 +93,7 @@ async def find(context: ModelContext, waited: frozenset[str] = frozenset()) -> C
     ordered = [shown[item.key] for item in fresh if item.key in shown]
     # What is about the same may share no word, as opposites do: it comes last, after all that is alike.
     about = await context.read(lambda view: same_subjects(view, ordered, terms.neighbours))
-    met = {
-        other.id: other
-        for others in about.values()
-        for other in others
-        if not is_under(other.category, context.options.protected_categories)
-    }
+    met = {other.id: other for others in about.values() for other in others if _is_reviewed(other, context)}
     alike_already = {(pair.one, pair.other) for pair in pairs}
     apart = {Pair.of(one, other.id, 0.0) for one, others in about.items() for other in others if other.id in met}
     pairs |= {pair for pair in apart if (pair.one, pair.other) not in alike_already}
@@ -113,6 +104,12 @@ async def find(context: ModelContext, waited: frozenset[str] = frozenset()) -> C
         entries={entry.id: entry for entry in (*ordered, *(pulled[one] for one in sorted(pulled)))},
         pairs=tuple(sorted(pairs)),
     )
+
+
+def _is_reviewed(entry: MemoryEntry, context: ModelContext) -> bool:
+    """Tell whether the pass may show and change it: conclusions follow from others and are those passes' own."""
+    is_protected = is_under(entry.category, context.options.protected_categories)
+    return entry.is_active and not entry.is_conclusion and not is_protected
 
 
 async def _unmined(context: ModelContext) -> list[Feedback]:

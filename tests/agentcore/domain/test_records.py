@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from agentcore.domain import (
+    Confidence,
     Evidence,
     EvidenceVerdict,
     FailureCategory,
@@ -17,6 +18,8 @@ from agentcore.domain import (
     Level,
     MemoryEntry,
     PartialDate,
+    Pattern,
+    Premise,
     Rating,
     Record,
     RecordKind,
@@ -91,13 +94,36 @@ entries = st.builds(
     absorbed=_COUNTS,
     subject_time=st.none() | _TIMES.map(SubjectTime.parse),
     metadata=st.dictionaries(_TEXTS, _TEXTS, max_size=3),
-    level=st.sampled_from(Level),
+    level=st.sampled_from([Level.EXPLICIT, Level.DERIVED]),
     sources=st.sets(_SOURCES, max_size=3).map(lambda sources: tuple(sorted(sources))),
     evidence=st.lists(_EVIDENCE, max_size=3).map(tuple),
     valid_until=st.none() | _TIMES.filter(lambda text: ".." not in text).map(PartialDate.parse),
     trust=st.sampled_from(Trust),
     pinned=st.booleans(),
     **_STATE,
+)
+_PREMISE = st.builds(
+    Premise,
+    entry_id=_IDS,
+    text_key=_IDS,
+    said_at=_INSTANTS,
+    session=st.just("") | _TEXTS,
+    against=st.booleans(),
+    past=st.booleans(),
+)
+_RESTING = {"premises": st.lists(_PREMISE, min_size=1, max_size=3).map(lambda some: tuple(sorted(some)))}
+conclusions = st.builds(
+    lambda entry, fields: dataclasses.replace(entry, **fields),
+    entries,
+    st.fixed_dictionaries(_RESTING | {"level": st.just(Level.DEDUCTIVE)})
+    | st.fixed_dictionaries(
+        _RESTING
+        | {
+            "level": st.just(Level.INDUCTIVE),
+            "pattern": st.sampled_from(Pattern),
+            "confidence": st.sampled_from(Confidence),
+        }
+    ),
 )
 turns = st.builds(
     Turn,
@@ -187,7 +213,7 @@ tool_calls = st.builds(
 )
 
 KINDS = {
-    RecordKind.ENTRY: entries,
+    RecordKind.ENTRY: entries | conclusions,
     RecordKind.TURN: turns,
     RecordKind.SKILL: skills,
     RecordKind.SKILL_USE: skill_uses,
@@ -231,7 +257,7 @@ def test_every_kind_has_its_type():
 @pytest.mark.parametrize("record", SAMPLES, ids=kind_of)
 def test_an_image_leaves_nothing_out_but_what_the_store_needs(record: Record):
     fields = {field.name for field in dataclasses.fields(record) if getattr(record, field.name) is not None}
-    assert set(to_image(record)) == fields - {"scope", "version", "importance"}
+    assert set(to_image(record)) == fields - {"scope", "version", "importance", "premises"}
 
 
 def test_an_image_tells_neither_version_nor_faded_importance():

@@ -6,11 +6,12 @@ from random import Random
 import numpy as np
 import pytest
 
-from agentcore.domain import Level, MemoryEntry, RecallFilter, Scope, SubjectTime, to_micros
+from agentcore.domain import Confidence, Level, MemoryEntry, Pattern, RecallFilter, Scope, SubjectTime, to_micros
 from agentcore.errors import InvalidInputError, InvalidOptionsError
 from agentcore.hosting import MemoryOptions, recall_filter
 from agentcore.recall import Facets, admits, facets as module
 from agentcore.stores import FacetRow
+from agentcore.testing.contracts.samples import of_level
 
 NOON = datetime(2025, 6, 14, 12, tzinfo=UTC)
 TIMES = (None, "2024", "2025-02; 1995..2003", "2020..?")
@@ -22,6 +23,9 @@ FILTERS = (
     RecallFilter(any_tags=("a", "z")),
     RecallFilter(tags=("b",), any_tags=("z",)),
     RecallFilter(created_after=NOON - timedelta(days=3), seen_before=NOON - timedelta(days=1)),
+    RecallFilter(pattern=Pattern.PREFERENCE),
+    RecallFilter(confidence=Confidence.LOW),
+    RecallFilter(confidence=Confidence.HIGH),
     RecallFilter(created_before=NOON - timedelta(days=3), seen_after=NOON - timedelta(days=2)),
     RecallFilter(about=SubjectTime.parse("2001")),
     RecallFilter(about=SubjectTime.parse("2024-11..2025-01")),
@@ -36,7 +40,7 @@ def an_entry(key: int, random: Random) -> MemoryEntry:
         content="tea",
         category=random.choice(["people", "people/ana", "peoples", "places"]),
         tags=tuple(tag for tag in "abz" if random.random() < 0.4),
-        level=random.choice(list(Level)),
+        **of_level(random.choice(list(Level))),
         subject_time=None if time is None else SubjectTime.parse(time),
         created_at=NOON - timedelta(days=random.randrange(6)),
         recorded_at=NOON,
@@ -47,7 +51,8 @@ def an_entry(key: int, random: Random) -> MemoryEntry:
 def row(key: int, one: MemoryEntry, *, live: bool = True) -> FacetRow:
     time = None if one.subject_time is None else str(one.subject_time)
     created, seen = to_micros(one.created_at), to_micros(one.last_seen_at)
-    return FacetRow(key, one.category, one.tags, one.level, time, created, seen, live)
+    kind = {"pattern": one.pattern, "confidence": one.confidence}
+    return FacetRow(key, one.category, one.tags, one.level, time, created, seen, live, **kind)
 
 
 def test_columns_admit_what_the_entries_themselves_would(monkeypatch: pytest.MonkeyPatch):
@@ -91,7 +96,9 @@ def test_places_of_the_departed_are_given_back(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize(
     ("conditions", "complaint"),
     [
-        ({"level": "rumour"}, "explicit, derived"),
+        ({"level": "rumour"}, "explicit, derived, deductive, inductive"),
+        ({"pattern": "rumour"}, "preference, behavior, personality, tendency, correlation"),
+        ({"confidence": "rumour"}, "low, medium, high"),
         ({"about": "soon"}, "not a subject time"),
         ({"seen_after": datetime(2025, 1, 1)}, "time zone"),  # noqa: DTZ001 - the point
     ],

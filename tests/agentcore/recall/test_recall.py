@@ -242,7 +242,7 @@ entries = st.lists(
         category=st.sampled_from(CATEGORIES),
         tags=st.sets(st.sampled_from(["x", "y"])).map(lambda tags: tuple(sorted(tags))),
         base=st.floats(0, 1).map(lambda value: round(value, 3)),
-        level=st.sampled_from(Level),
+        level=st.sampled_from([Level.EXPLICIT, Level.DERIVED]),
         status=st.sampled_from([Status.ACTIVE] * 4 + [Status.ARCHIVED]),
         last_seen_at=st.integers(0, 400).map(lambda days: NOON - timedelta(days=days)),
         created_at=st.integers(0, 9).map(lambda days: NOON - timedelta(days=days)),

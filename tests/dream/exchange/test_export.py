@@ -90,7 +90,7 @@ entries = st.builds(
     absorbed=st.lists(st.tuples(ids, st.integers(1, 9)), max_size=2).map(tuple),
     subject_time=maybe(subject_times),
     metadata=st.dictionaries(texts, texts, max_size=2),
-    level=st.sampled_from(Level),
+    level=st.sampled_from([Level.EXPLICIT, Level.DERIVED]),
     sources=st.sets(st.builds(SourceRef, st.sampled_from(SourceKind), ids), max_size=3).map(
         lambda refs: tuple(sorted(refs))
     ),

@@ -74,7 +74,9 @@ async def recall(
     category: str | None = None,
     tags: Tags = None,
     any_tags: Annotated[list[str] | None, Parameter(name=["--any-tags", "--any-tag"], negative="")] = None,
-    level: Literal["explicit", "derived"] | None = None,
+    level: Literal["explicit", "derived", "deductive", "inductive"] | None = None,
+    pattern: Literal["preference", "behavior", "personality", "tendency", "correlation"] | None = None,
+    confidence: Literal["low", "medium", "high"] | None = None,
     created_after: datetime | None = None,
     created_before: datetime | None = None,
     seen_after: datetime | None = None,
@@ -92,6 +94,8 @@ async def recall(
         tags: Only entries with this tag; give the option once for each.
         any_tags: Only entries with one of these tags; give the option once for each.
         level: Only entries known in this way.
+        pattern: Only conclusions of this sort of pattern.
+        confidence: Only patterns that are so sure.
         created_after: Only what was first said at this time or later, UTC.
         created_before: Only what was first said before this time, UTC.
         seen_after: Only what was last seen at this time or later, UTC.
@@ -107,16 +111,11 @@ async def recall(
     if not query.strip():
         raise MissingSettingError(what="question", remedy="say in words what you want to know")
     conditions = RecallFilters(
-        category=category,
-        tags=tags or (),
-        any_tags=any_tags or (),
-        level=level,
-        created_after=_in_utc(created_after),
-        created_before=_in_utc(created_before),
-        seen_after=_in_utc(seen_after),
-        seen_before=_in_utc(seen_before),
-        about=about,
-    )
+        category=category, tags=tags or (), any_tags=any_tags or (),
+        level=level, pattern=pattern, confidence=confidence,
+        created_after=_in_utc(created_after), created_before=_in_utc(created_before),
+        seen_after=_in_utc(seen_after), seen_before=_in_utc(seen_before), about=about,
+    )  # fmt: skip
     recall_filter(conditions)
     async with session.host(Access.LOOK, embedder=session.embedder(), dreams=False) as host:
         here = host.for_scope(session.scope)

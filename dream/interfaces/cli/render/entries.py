@@ -37,6 +37,8 @@ def entry_lines(entry: MemoryEntry, width: int, *, prefix: str = "") -> Lines:
         marks.append(f"about {entry.subject_time}")
     if entry.pinned:
         marks.append("pinned")
+    if entry.is_conclusion:
+        marks.append(conclusion_of(entry))
     if not entry.is_active:
         marks.append(entry.status.value)
     if entry.valid_until is not None:
@@ -44,6 +46,12 @@ def entry_lines(entry: MemoryEntry, width: int, *, prefix: str = "") -> Lines:
     indent = " " * (len(prefix) - len(prefix.lstrip()))
     yield clipped(", ".join(marks), width, first=f"{prefix}{entry.id}  ", tone=Tone.TITLE)
     yield from paragraph(clip(entry.content, _MAX_TEXT), width, first=f"{indent}    ")
+
+
+def conclusion_of(entry: MemoryEntry) -> str:
+    """Return what sort of conclusion an entry is, and how sure."""
+    sure = "" if entry.pattern is None else f" {entry.pattern.value}, confidence {entry.confidence or 'unknown'}"
+    return f"{entry.level.value}{sure} on {counted(len(entry.premises), 'premise')}"
 
 
 def entry_list_lines(entries: Sequence[MemoryEntry], total: int, width: int) -> Lines:
@@ -179,8 +187,9 @@ def provenance_of(entry: MemoryEntry) -> str:
     """Return in one sentence how an entry came to be known and how much it matters."""
     about = f", about {entry.subject_time}" if entry.subject_time else ""
     pinned = ", pinned" if entry.pinned else ""
+    level = conclusion_of(entry) if entry.is_conclusion else entry.level.value
     return (
-        f"{entry.level.value}, trust {entry.trust.name.lower()}{about}{pinned}; importance {entry.importance:.2f} now, "
+        f"{level}, trust {entry.trust.name.lower()}{about}{pinned}; importance {entry.importance:.2f} now, "
         f"{entry.base:.2f} when last seen on {when(entry.last_seen_at)}; first said {when(entry.created_at)}, "
         f"seen {counted(entry.reinforcement_count, 'time')}."
     )
