@@ -40,6 +40,9 @@ from .memory import (
     Status as Status,
     Trust as Trust,
 )
+from .off_limits import (
+    OffLimitsTopic as OffLimitsTopic,
+)
 from .records import (
     Record as Record,
     RecordKind as RecordKind,

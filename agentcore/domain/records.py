@@ -20,13 +20,14 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceRef
 from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
+from agentcore.domain.off_limits import OffLimitsTopic
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.domain.subject_time import PartialDate, SubjectTime
 from agentcore.domain.temporal import from_text, to_text
 
-Record = MemoryEntry | Turn | Skill | SkillUse | Feedback | WispRun | ToolCall | StoredDocument
+Record = MemoryEntry | Turn | Skill | SkillUse | Feedback | WispRun | ToolCall | StoredDocument | OffLimitsTopic
 Image = dict[str, Any]
 T = TypeVar("T")
 
@@ -42,6 +43,7 @@ class RecordKind(StrEnum):
     WISP_RUN = "wisp_run"
     TOOL_CALL = "tool_call"
     DOCUMENT = "document"
+    OFF_LIMITS_TOPIC = "off_limits_topic"
 
 
 _STORE_ONLY = frozenset({"scope", "version", "importance"})
@@ -142,6 +144,9 @@ RECORD_TYPES: Mapping[RecordKind, RecordType] = {
         dreams_add=True,
         dreams_change=True,
         stands_alone=True,
+    ),
+    RecordKind.OFF_LIMITS_TOPIC: RecordType(
+        record=OffLimitsTopic, singular="off-limits topic", plural="off-limits topics"
     ),
 }
 """The table of kinds, in the order in which an export has them."""

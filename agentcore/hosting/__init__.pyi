@@ -43,6 +43,10 @@ from .memory import (
     Memory as Memory,
     recall_filter as recall_filter,
 )
+from .off_limits import (
+    OffLimits as OffLimits,
+    off_limits_topics as off_limits_topics,
+)
 from .options import (
     ContextOptions as ContextOptions,
     ConversationOptions as ConversationOptions,

@@ -234,6 +234,8 @@ class _HostContainer(containers.DeclarativeContainer):
         _late(lambda: hosting.ToolCallLog), storage=storage, ids=ids, options=tool_call_options
     )
 
+    off_limits = providers.Factory(_late(lambda: hosting.OffLimits), storage=storage, ids=ids)
+
     workspace = providers.Factory(_late(lambda: hosting.AgentWorkspace), storage=storage, workspaces=workspaces)
 
     parts = providers.Singleton(
@@ -266,6 +268,7 @@ class _HostContainer(containers.DeclarativeContainer):
         workspace=workspace.provider,
         context=context.provider,
         dreams=dreams_of.provider,
+        off_limits=off_limits.provider,
         switchboard=switchboard,
     )
     services = providers.List(storage, recall, writes, notes, activity, announcer)

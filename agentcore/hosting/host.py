@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from agentcore.hosting.feedback import FeedbackLog
     from agentcore.hosting.lifecycle import HostedService
     from agentcore.hosting.memory import Memory
+    from agentcore.hosting.off_limits import OffLimits
     from agentcore.hosting.services import HostServices
     from agentcore.hosting.skills import Skills
     from agentcore.hosting.switches import Setting, Switchboard
@@ -53,6 +54,7 @@ class ServiceFactories:
     workspace: Callable[[Scope], AgentWorkspace | None]
     context: Callable[[Scope], Context | None]
     dreams: Callable[[Scope], Dreams | None]
+    off_limits: Callable[[Scope], OffLimits]
     switchboard: Switchboard
 
 
@@ -120,6 +122,11 @@ class ScopedHost:
     def dreams(self) -> Dreams:
         """What tends the memory in idle time."""
         return _present(self._factories.dreams(self._scope), "dreams", "with_dreaming")
+
+    @cached_property
+    def off_limits(self) -> OffLimits:
+        """The topics about which nothing is to be kept."""
+        return self._factories.off_limits(self._scope)
 
     async def configure(
         self,
@@ -278,6 +285,11 @@ class Host(Lifecycle):
     def dreams(self) -> Dreams:
         """The default scope's dreams."""
         return self._default.dreams
+
+    @property
+    def off_limits(self) -> OffLimits:
+        """The default scope's off-limits topics."""
+        return self._default.off_limits
 
     async def configure(
         self,

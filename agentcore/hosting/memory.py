@@ -26,13 +26,15 @@ from agentcore.hosting.checks import (
     optional_name,
     refuse_unknown,
 )
+from agentcore.hosting.off_limits import off_limits_topics
 from agentcore.hosting.remember import MemoryFields, MemoryWrites, Observation
 from agentcore.hosting.services import ForgetHooks, preview
 from agentcore.hosting.write_behind import RecallNotes
 from agentcore.ids import IdFactory
+from agentcore.recall.off_limits import named_topic
 from agentcore.recall.recall import Recall
 from agentcore.recall.results import Explanation, Hit
-from agentcore.stores.storage import Storage, UnitOfWork
+from agentcore.stores.storage import ReadView, Storage, UnitOfWork
 from agentcore.stores.values import Forgotten
 
 
@@ -280,6 +282,14 @@ class Memory:
         """Tell whether a person asked to forget this text, whatever became of it since."""
         key = fold_key(content)
         return key in await self._storage.read(self._scope, lambda view: view.forgotten.contains({key}))
+
+    async def off_limits_in(self, content: str) -> str | None:
+        """Return the off-limits topic that a text names by its words, or None; a person may keep it all the same."""
+
+        def work(view: ReadView) -> str | None:
+            return named_topic([topic.words for topic in off_limits_topics(view)], content)
+
+        return await self._storage.read(self._scope, work)
 
     async def archive(self, entry_id: str, *, reason: str) -> MemoryEntry:
         """Set an active entry aside: nobody recalls it any longer, retention purges it later, `restore` brings it back.

@@ -51,6 +51,9 @@ from .filters import (
 from .index_cache import (
     IndexBudget as IndexBudget,
 )
+from .off_limits import (
+    named_topic as named_topic,
+)
 from .options import (
     RecallOptions as RecallOptions,
     TurnOptions as TurnOptions,

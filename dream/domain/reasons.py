@@ -148,6 +148,8 @@ class Refused(StrEnum):
     """The text looks like a password, a key, a token or a card number."""
     FORGOTTEN = "forgotten"
     """A person asked to forget this text."""
+    OFF_LIMITS = "off_limits"
+    """It tells of a topic about which a person wants nothing kept."""
     CONTEXT_ONLY = "context_only"
     """It would change a record that was shown for context alone."""
     DISTINCT_MOMENTS = "distinct_moments"

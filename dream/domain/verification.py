@@ -30,6 +30,8 @@ class Reading(StrEnum):
     """The evidence says otherwise."""
     NOT_SAID = "not_said"
     """The evidence does not say it, or not so surely, or the statement leaves out what it has to tell."""
+    OFF_LIMITS = "off_limits"
+    """It tells of a topic about which a person wants nothing kept; asked only where there are such topics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

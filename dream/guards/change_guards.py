@@ -16,6 +16,7 @@ from agentcore.domain.memory import MemoryEntry, SourceKind, Status, Trust
 from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.domain.temporal import Temporal, merge_observations
+from agentcore.recall.off_limits import named_topic
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
@@ -35,6 +36,7 @@ class Knowledge:
         turns: Turns that the entries of the change sets cite, by id.
         withheld: Those of them that are told to nobody, since a person asked to forget what they say.
         needed: When those entries that the change sets count as promoted for the first time were recalled last.
+        off_limits: Topics about which nothing is to be kept, in the person's words.
         protect_importance: Base importance that makes an entry undroppable: nothing that a pass heard starts there.
         live_skills: Those names of successors that active skills have.
         taken_names: Those names of new skills that a skill has or once had.
@@ -45,6 +47,7 @@ class Knowledge:
     turns: Mapping[str, Turn] = field(default_factory=dict[str, Turn])
     withheld: frozenset[str] = frozenset()
     needed: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
+    off_limits: tuple[str, ...] = ()
     protect_importance: float = 0.8
     live_skills: frozenset[str] = frozenset()
     taken_names: frozenset[str] = frozenset()
@@ -294,6 +297,34 @@ def _document_lines(document: StoredDocument | None) -> list[str]:
     return [] if document is None else [line.strip() for line in document.content.splitlines()]
 
 
+def names_no_topic(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None:
+    """Refuse texts that name a topic about which nothing is to be kept, unless the set began with them.
+
+    What was stored before a person named the topic is theirs to forget, and may fade, fold and retire as it is.
+    """
+    if not knowledge.off_limits:
+        return None
+    told = {text for change in change_set.changes for text in _texts_of(change.before)}
+    for change in change_set.changes:
+        new = (text for text in _texts_of(change.after) if text not in told)
+        if any(named_topic(knowledge.off_limits, text) is not None for text in new):
+            return Refusal(Refused.OFF_LIMITS, change.record_id)
+    return None
+
+
+def _texts_of(record: Record | None) -> list[str]:
+    """Return the texts of a record that a dream can write, line by line where it is long."""
+    match record:
+        case MemoryEntry():
+            return [record.content, " ".join(record.tags), *(one.sentence for one in record.evidence)]
+        case Skill():
+            return _skill_lines(record)
+        case StoredDocument():
+            return _document_lines(record)
+        case _:
+            return []
+
+
 def respects_undo(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None:
     """Refuse an operation that brings together what a person took apart: two declined marks, or its only one."""
     marks = set(change_set.fingerprints.values())
@@ -327,7 +358,7 @@ GUARDS_OF: Mapping[RecordKind, tuple[Guard, ...]] = {
 }
 """The laws of each kind of record that dreams change."""
 
-GUARDS: tuple[Guard, ...] = (keeps_records, *chain.from_iterable(GUARDS_OF.values()), respects_undo)
+GUARDS: tuple[Guard, ...] = (keeps_records, *chain.from_iterable(GUARDS_OF.values()), names_no_topic, respects_undo)
 
 
 def first_refusal(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None:

@@ -133,6 +133,7 @@ class ModelContext(DreamContext):
         side_cursors: Positions of the pass's own other readers by name (`Batch.reader`); 0 where one never looked.
         has_model: Whether there is a model to ask, for a pass that does not require one.
         reserved: Categories that other passes alone write.
+        off_limits: Topics about which nothing is to be kept, in the person's words.
         waited: Exchanges that earlier runs left waiting and this one goes on with, by the number of the batch.
     """
 
@@ -143,6 +144,7 @@ class ModelContext(DreamContext):
     side_cursors: Mapping[str, int]
     has_model: bool
     reserved: Sequence[str]
+    off_limits: tuple[str, ...] = ()
     waited: Mapping[str, WaitingExchange] = field(default_factory=dict[str, WaitingExchange])
 
 

@@ -47,12 +47,18 @@ class _ReadingItem(AnswerItem):
     called: ClassVar[str] = "reading {}"
 
     handle: Annotated[str, Field(validation_alias="id")]
-    reading: Annotated[Reading, WithJsonSchema(choice_of(Reading))]
+    reading: Annotated[Reading, WithJsonSchema(choice_of(one for one in Reading if one is not Reading.OFF_LIMITS))]
     quotes: TextList = ()
     left_out: Annotated[TextList, WithJsonSchema(dict(TEXTS)), Field(validation_alias="leftOut")] = ()
 
 
+class _WaryReadingItem(_ReadingItem):
+    reading: Annotated[Reading, WithJsonSchema(choice_of(Reading))]
+
+
 _FORM: Final = answer_form("readings", readings=item_schema(_ReadingItem))
+_WARY_FORM: Final = answer_form("readings", readings=item_schema(_WaryReadingItem))
+"""The same where there are off-limits topics."""
 
 
 def first_of(
@@ -120,7 +126,7 @@ class VerificationCall:
             ),
             max_output_tokens=context.options.model.answer_tokens,
             purpose=VERIFY,
-            response_format=_FORM,
+            response_format=_WARY_FORM if context.off_limits else _FORM,
             temperature=0.0,
             model=context.options.model.verifier,
         )
@@ -140,7 +146,7 @@ class VerificationCall:
                 found[one] = denials[0] if denials else said[0]
         if any(found.get(one, _SAYS).reading is Reading.SAYS for one in self.canaries):
             return None
-        if any(found.get(one, _DENIES).reading is not Reading.SAYS for one in self.controls):
+        if any(found.get(one, _DENIES).reading not in _ADMITTED for one in self.controls):
             return None
         return {key: found[one] for key, one in self.statements if one in found and counts(one, found[one])}
 
@@ -159,6 +165,8 @@ class VerificationCall:
 
 _SAYS: Final = SecondReading(reading=Reading.SAYS)
 _DENIES: Final = SecondReading(reading=Reading.NOT_SAID)
+_ADMITTED: Final = frozenset({Reading.SAYS, Reading.OFF_LIMITS})
+"""What may be read of a statement that is known to be true."""
 
 
 def _reading(assertion: Assertion, item: _ReadingItem) -> SecondReading:

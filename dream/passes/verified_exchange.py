@@ -121,6 +121,8 @@ class _Stand(Generic[R]):
     told: frozenset[int] = frozenset()
     """Items that a repair was asked of."""
     repairs: int = 0
+    is_wary: bool = False
+    """Whether what is proven is read as well, since it may tell of an off-limits topic."""
 
     def call(self, number: int, most_tries: int, tokens: int) -> VerificationCall | None:
         """Return the next second reading; None if nothing is left, but what was read in vain as often as it may be.
@@ -142,13 +144,19 @@ class _Stand(Generic[R]):
         return {
             number: item.assertion
             for number, item in self.items.items()
-            if item.verdict is Verdict.UNDECIDED and item.assertion is not None and number not in self.decided
+            if self._is_read(item) and item.assertion is not None and number not in self.decided
         }
+
+    def _is_read(self, item: Item[R]) -> bool:
+        return item.verdict is Verdict.UNDECIDED or (self.is_wary and item.verdict is Verdict.PROVEN)
 
     def settled(self) -> dict[int, Settled[R]]:
         """Return what may be made: what is proven, and what a second reading found in the evidence."""
         found: dict[int, Settled[R]] = {}
+        unread = self.unread()
         for number, item in self.items.items():
+            if number in unread or self._is_off_limits(number):
+                continue
             writer = self.writers.get(number, "")
             if item.verdict is Verdict.PROVEN:
                 found[number] = Settled(value=item.value, verdict=EvidenceVerdict.PROVEN, written_by=writer)
@@ -165,10 +173,17 @@ class _Stand(Generic[R]):
             or (item.verdict is Verdict.UNDECIDED and number not in self.unread() and not self._is_said(number))
         ]
 
+    def _is_off_limits(self, number: int) -> bool:
+        return number in self.decided and self.decided[number][0].reading is Reading.OFF_LIMITS
+
     def denials(self) -> list[Refusal]:
         """Return why items are not taken."""
         found = [one.refusal for one in self.items.values() if one.verdict is Verdict.REFUTED and one.refusal]
-        return found + [_denial(number, one) for number, (one, _, _) in self.decided.items() if not _says(one)]
+        said = {number: one for number, (one, _, _) in self.decided.items() if not _says(one)}
+        is_proven = {number for number, item in self.items.items() if item.verdict is Verdict.PROVEN}
+        # What its own words prove is not denied: it was read for what it is about.
+        stands = {number for number in is_proven if not self._is_off_limits(number)}
+        return found + [_denial(number, one) for number, one in said.items() if number not in stands]
 
     def _is_said(self, number: int) -> bool:
         return number in self.decided and _says(self.decided[number][0])
@@ -205,6 +220,8 @@ def _unread(numbers: Iterable[int]) -> Iterator[Refusal]:
 
 
 def _denial(number: int, reading: SecondReading) -> Refusal:
+    if reading.reading is Reading.OFF_LIMITS:
+        return Refusal(Refused.OFF_LIMITS, f"item {number}", number)
     told = [f"item {number}: {reading.reading}"]
     told += [f"the records say {quote!r}" for quote in reading.quotes[:3] if secret_in(quote) is None]
     told += [f"left out: {one!r}" for one in reading.left_out[:5] if secret_in(one) is None]
@@ -298,7 +315,8 @@ class VerifiedExchange(Generic[R]):
         return Outcome(
             answer=stand.answer,
             settled=settled,
-            denied=tuple(stand.items[number].value for number in sorted(denied)),
+            # The sentence that would be kept instead was read by nobody: it may tell of what is off limits.
+            denied=() if self.context.off_limits else tuple(stand.items[number].value for number in sorted(denied)),
             for_review=tuple(unverified(stand.items[number].value, stand.writers.get(number, "")) for number in unread)
             if self._strict
             else (),
@@ -371,7 +389,11 @@ class VerifiedExchange(Generic[R]):
     async def _begun(self, one: Round) -> _Stand[R]:
         items, refused = await self.judge(one.answer)
         writers = dict.fromkeys(range(1, len(items_of(one.answer, self.name)) + 1), one.model)
-        return _Stand(one.answer, {item.number: item for item in items}, list(refused), writers)
+        return _Stand(one.answer, {item.number: item for item in items}, list(refused), writers, is_wary=self._is_wary)
+
+    @property
+    def _is_wary(self) -> bool:
+        return bool(self.context.off_limits) and self.context.options.verification is VerificationMode.VERIFIED
 
     async def _put_right(self, stand: _Stand[R], repair: Round) -> _Stand[R]:
         """Return how it stands with the items that a repair gave again; those it did not stay as they were."""
@@ -395,6 +417,7 @@ class VerifiedExchange(Generic[R]):
             most=stand.most,
             told=told,
             repairs=1,
+            is_wary=stand.is_wary,
         )
 
     def _repairable(self, stand: _Stand[R]) -> list[Refusal]:

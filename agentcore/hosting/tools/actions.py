@@ -70,6 +70,10 @@ class RememberAction:
         if self.trust < Trust.STATED and await self.memory.is_forgotten(content):
             problem = "a person asked to forget this text; only a person can have it remembered again"
             raise InvalidToolCallError(tool=ToolName.REMEMBER, problem=problem)
+        topic = await self.memory.off_limits_in(content) if self.trust < Trust.CONFIRMED else None
+        if topic is not None:
+            problem = f"the person wants nothing kept about {topic!r}; only they can have it remembered"
+            raise InvalidToolCallError(tool=ToolName.REMEMBER, problem=problem)
         entry = await self.memory.remember(
             content,
             category=category,

@@ -10,13 +10,14 @@ from typing import Any, Generic, TypeVar
 
 from sqlalchemy import ColumnElement, Table, delete, func, or_, select, update
 
+from agentcore.domain.off_limits import OffLimitsTopic
 from agentcore.domain.records import Record, RecordKind, kind_of, version_of
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.errors import StaleVersionError
 from agentcore.stores.sql.rows import RecordRows
-from agentcore.stores.sql.schema import feedback, skill_uses, tool_calls, wisp_runs
+from agentcore.stores.sql.schema import feedback, off_limits_topics, skill_uses, tool_calls, wisp_runs
 from agentcore.stores.sql.settings import any_counts, learnable
 from agentcore.stores.sql.transaction import Transaction, chunks
 
@@ -108,6 +109,7 @@ SKILL_USES = RecordRows(SkillUse, skill_uses)
 FEEDBACK = RecordRows(Feedback, feedback)
 WISP_RUNS = RecordRows(WispRun, wisp_runs)
 TOOL_CALLS = RecordRows(ToolCall, tool_calls)
+OFF_LIMITS_TOPICS = RecordRows(OffLimitsTopic, off_limits_topics)
 
 SIGNAL_ROWS: Mapping[RecordKind, RecordRows[Any]] = {
     RecordKind.SKILL_USE: SKILL_USES,

@@ -17,7 +17,16 @@ from agentcore.stores.sql.feed import SqlActivityStore
 from agentcore.stores.sql.forget import forget, forget_turns, withhold
 from agentcore.stores.sql.leases import SqlBusyStore, SqlLeaseStore
 from agentcore.stores.sql.recall_hits import SqlRecallHitStore
-from agentcore.stores.sql.record_store import FEEDBACK, SIGNAL_ROWS, SKILL_USES, TOOL_CALLS, WISP_RUNS, SqlSignalStore
+from agentcore.stores.sql.record_store import (
+    FEEDBACK,
+    OFF_LIMITS_TOPICS,
+    SIGNAL_ROWS,
+    SKILL_USES,
+    TOOL_CALLS,
+    WISP_RUNS,
+    SqlRecordStore,
+    SqlSignalStore,
+)
 from agentcore.stores.sql.settings import SqlForgottenReader, SqlImportLedger, SqlSettingsStore, SqlSwitchStore
 from agentcore.stores.sql.skills import SqlSkillStore
 from agentcore.stores.sql.transaction import Transaction
@@ -32,6 +41,7 @@ _STORES: Mapping[RecordKind, Callable[[Transaction], RecordStore[Any]]] = {
     RecordKind.TURN: SqlTurnStore,
     RecordKind.SKILL: SqlSkillStore,
     RecordKind.DOCUMENT: SqlDocumentStore,
+    RecordKind.OFF_LIMITS_TOPIC: partial(SqlRecordStore[Any], rows=OFF_LIMITS_TOPICS),
     **{kind: partial(SqlSignalStore[Any], rows=rows) for kind, rows in SIGNAL_ROWS.items()},
 }
 """Where each kind of record is kept."""

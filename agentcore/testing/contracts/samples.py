@@ -10,6 +10,7 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceKind, SourceRef
 from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
+from agentcore.domain.off_limits import OffLimitsTopic
 from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, kind_of, version_of
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
@@ -243,6 +244,12 @@ def a_document(name: str, **fields: Any) -> StoredDocument:
     return StoredDocument(id=name, **(usual | fields))
 
 
+def an_off_limits_topic(topic_id: str, **fields: Any) -> OffLimitsTopic:
+    """Return a topic about which nothing is kept."""
+    usual: dict[str, Any] = {"scope": SCOPE, "words": "my health", "created_at": START}
+    return OffLimitsTopic(id=topic_id, **(usual | fields))
+
+
 def a_tool_call(call_id: str, **fields: Any) -> ToolCall:
     """Return a successful call of `mail_search`."""
     usual: dict[str, Any] = {
@@ -264,6 +271,7 @@ SAMPLES: Mapping[RecordKind, Callable[[str], Record]] = {
     RecordKind.WISP_RUN: a_wisp_run,
     RecordKind.TOOL_CALL: a_tool_call,
     RecordKind.DOCUMENT: a_document,
+    RecordKind.OFF_LIMITS_TOPIC: an_off_limits_topic,
 }
 """What makes a record of each kind, given its id."""
 

@@ -9,6 +9,7 @@ from agentcore.domain.memory import SourceKind, Status
 from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, cited_by, version_of
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
+from agentcore.hosting.off_limits import off_limits_topics
 from agentcore.stores.storage import ReadView, UnitOfWork
 from agentcore.workspace.differences import difference, own_left
 from agentcore.workspace.document import Document
@@ -199,6 +200,7 @@ def knowledge_of(
         turns={turn.id: turn for turn in unit.turns.get_many(cited)},
         withheld=frozenset(unit.withheld.turns(cited)),
         needed=_newly_needed(books, change_sets),
+        off_limits=tuple(topic.words for topic in off_limits_topics(unit)),
         protect_importance=options.consolidation.protect_importance,
     )
     return _with_skill_names(unit, change_sets, knowledge)
@@ -244,7 +246,7 @@ def _newly_needed(books: DreamStores, change_sets: Sequence[ChangeSet]) -> dict[
     return books.recalls.last(ids - books.promotions.known().keys())
 
 
-_NEVER = frozenset({Refused.SECRET, Refused.FORGOTTEN})
+_NEVER = frozenset({Refused.SECRET, Refused.FORGOTTEN, Refused.OFF_LIMITS})
 
 
 def kept_texts(unit: UnitOfWork, pass_name: str, refused: Sequence[Refusal]) -> list[RefusedText]:

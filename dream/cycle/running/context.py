@@ -12,6 +12,7 @@ from agentcore.domain.evidence import EvidenceVerdict
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.temporal import to_text
+from agentcore.hosting.off_limits import off_limits_topics
 from dream.cycle.review_queue import awaits_review, is_full
 from dream.domain.change import FOLD
 from dream.domain.declaration import Reads
@@ -287,11 +288,12 @@ class ContextFactory:
         known = {field.name: getattr(plain, field.name) for field in fields(plain)}
         mark = directives_mark(directives)
 
-        def look(view: ReadView) -> tuple[Mapping[str, int], str | None]:
+        def look(view: ReadView) -> tuple[Mapping[str, int], str | None, tuple[str, ...]]:
             books = dream_stores(view)
-            return books.cursors.side_positions(self.pass_name), books.ledger.fingerprint(self.pass_name)
+            topics = tuple(topic.words for topic in off_limits_topics(view))
+            return books.cursors.side_positions(self.pass_name), books.ledger.fingerprint(self.pass_name), topics
 
-        side_cursors, reviewed_under = await self.parts.storage.read(self.scope, look)
+        side_cursors, reviewed_under, topics = await self.parts.storage.read(self.scope, look)
         if self.reads is Reads.ENTRIES and reviewed_under not in {None, mark}:
             known["cursor"] = 0
         return ModelContext(
@@ -303,6 +305,7 @@ class ContextFactory:
             side_cursors=side_cursors,
             has_model=Capability.LLM in self.parts.capabilities,
             reserved=self._reserved(),
+            off_limits=topics,
         )
 
 

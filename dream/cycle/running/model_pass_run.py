@@ -23,6 +23,7 @@ from dream.domain.step import Batch, Packing, StepDraft, StepReport, WaitingExch
 from dream.errors import InvalidDirectiveError
 from dream.guards.names import VOCABULARY_FILE, Vocabulary, load_vocabulary
 from dream.passes import ModelContext, ModelPass
+from dream.passes.prompts import off_limits_rule
 from dream.stores import DreamStores, dream_stores
 from dream.stores.calls import Forgets, Spent
 from dream.stores.runs import StepRow
@@ -99,7 +100,10 @@ class ModelPassRun(PassRun):
             vocabulary=self._vocabulary,
         )
         limits = await self.parts.storage.read(self.scope, lambda view: PromptLimits.of(view, self.parts.chat))
-        return replace(context, options=limits.applied(context.options, context.directives))
+        told = dict(context.directives)
+        if context.off_limits:
+            told["off-limits"] = off_limits_rule(context.off_limits)
+        return replace(context, options=limits.applied(context.options, told))
 
     def _sent(self) -> dict[str, str]:
         return {name: self.directives[name] for name in self.model_pass.directives}

@@ -26,6 +26,7 @@ COMMANDS = {
     "recall": ("memory:recall", "Find the entries that answer a question best."),
     "memories": ("memory:memories", "List entries, the latest seen first."),
     "forget": ("memory:forget", "Remove an entry for good, with all that came of it alone."),
+    "never": ("never:never", "Have dreams keep nothing about a topic, or show the topics."),
     "why": ("provenance:why", "Show what happened to an entry or a skill and where it came from."),
     "restore": ("provenance:restore", "Bring a retired entry back."),
     "plan": ("dreaming:plan", "Show what a run would change, and change nothing."),

@@ -80,7 +80,13 @@ class Screen:
             sys.stderr.write(f"{one_line(line.text)}\n")
             sys.stderr.flush()
 
-    def confirm(self, lines: Iterable[Line]) -> bool:
+    def confirm(
+        self,
+        lines: Iterable[Line],
+        *,
+        question: str = "Forget this for good?",
+        declined: str = "Nothing was forgotten.",
+    ) -> bool:
         """Show a person on the terminal what is going to happen, and ask; anything but yes is no.
 
         Raises:
@@ -90,11 +96,11 @@ class Screen:
             raise MissingSettingError(what="answer of a person", remedy="run it on a terminal, or give --yes")
         for line in lines:
             _print_in_colour(_console(sys.stderr), line)
-        sys.stderr.write("Forget this for good? [y/N] ")
+        sys.stderr.write(f"{question} [y/N] ")
         sys.stderr.flush()
         is_agreed = sys.stdin.readline().strip().casefold() in {"y", "yes"}
         if not is_agreed:
-            self.tell(Line("Nothing was forgotten."))
+            self.tell(Line(declined))
         return is_agreed
 
     @contextmanager

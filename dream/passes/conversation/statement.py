@@ -42,12 +42,14 @@ class StatementRules:
         protected: Categories that no pass changes.
         protect_importance: Importance from which an entry is protected; a statement stays below.
         shown: All texts that the model was shown: what stands there is not made up.
+        reads_all: Whether what is proven is read a second time as well, since there are off-limits topics.
     """
 
     vocabulary: Vocabulary
     protected: Sequence[str]
     protect_importance: float
     shown: Sequence[EvidenceText] = ()
+    reads_all: bool = False
 
 
 def speaker_of(turn: Turn) -> str:
@@ -190,7 +192,8 @@ def judged_by_words(value: S, rules: StatementRules) -> Item[S]:
         refusal = Refusal(Refused.INVENTED_DETAIL, f"{value.label}: {', '.join(map(str, found.details))}")
     if refusal is not None:
         return Item(number=value.number, value=value, verdict=Verdict.REFUTED, refusal=refusal.at(value.number))
-    assertion = Assertion(text=value.content, evidence=lines) if found.verdict is Verdict.UNDECIDED else None
+    is_read = rules.reads_all or found.verdict is Verdict.UNDECIDED
+    assertion = Assertion(text=value.content, evidence=lines) if is_read else None
     return Item(number=value.number, value=value, verdict=found.verdict, assertion=assertion)
 
 

@@ -224,6 +224,7 @@ def rules_of(
         protected=context.options.protected_categories,
         protect_importance=context.options.consolidation.protect_importance,
         shown=(*(evidence_text(line_of(one.turn)) for one in shown), *beside),
+        reads_all=bool(context.off_limits),
     )
 
 

@@ -255,6 +255,14 @@ async def test_what_is_not_there_is_not_forgotten(host: Host, gone: str):
     assert "fits none in this scope" in await error_of(tools, "forget", {"id": entry_id, "begins": MOVED})
 
 
+async def test_a_memory_that_names_an_off_limits_topic_is_for_the_person_alone_to_keep(host: Host):
+    await host.off_limits.add("my health")
+    told = await error_of(host.tools(), "remember", {"content": "Ana's health is poor."})
+    assert "only they can" in told
+    assert (await called(host.tools(), "remember", content="Ana moved."))["times_seen"] == 1
+    assert (await host.memory.remember("Ana's health is poor.")).content == "Ana's health is poor."
+
+
 async def test_a_person_who_confirms_deletes_for_good(host: Host):
     asked: list[MemoryEntry] = []
 

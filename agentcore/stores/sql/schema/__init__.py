@@ -23,9 +23,9 @@ from agentcore.stores.sql.schema.dreams import (
     steps,
     waiting_exchanges,
 )
+from agentcore.stores.sql.schema.people import busy_holders, off_limits_topics, peers, switches
 from agentcore.stores.sql.schema.records import (
     WHERE,
-    busy_holders,
     change_feed,
     documents,
     entries,
@@ -36,7 +36,6 @@ from agentcore.stores.sql.schema.records import (
     leases,
     metadata,
     outbox,
-    peers,
     phase_hits,
     promotions,
     recall_hits,
@@ -44,7 +43,6 @@ from agentcore.stores.sql.schema.records import (
     settings,
     skill_uses,
     skills,
-    switches,
     tool_calls,
     turns,
     vectors,
@@ -81,6 +79,7 @@ __all__ = [
     "metadata",
     "model_calls",
     "model_failures",
+    "off_limits_topics",
     "outbox",
     "pass_ledger",
     "peers",

@@ -1,6 +1,6 @@
 """Defines the tables of records and of the workspace, and the column shapes that recur.
 
-What the agent knows, said and did, its documents, who is active, and what is switched off.
+What the agent knows, said and did, and its documents.
 """
 
 from sqlalchemy import (
@@ -405,46 +405,4 @@ phase_hits = Table(
     Column("phase", String(16), primary_key=True),
     Column("times", Integer, nullable=False),
     instant("last_at"),
-)
-
-
-_CHANGED = text("changed_since IS NOT NULL")
-
-peers = Table(
-    "peers",
-    metadata,
-    row_key(),
-    Column("workspace", String(128), nullable=False),
-    Column("observed", String(128), nullable=False),
-    instant("active_at", nullable=True),
-    instant("changed_since", nullable=True),
-    UniqueConstraint("workspace", "observed"),
-    Index("ix_peers_changed", "changed_since", info={WHERE: _CHANGED}),
-)
-
-switches = Table(
-    "switches",
-    metadata,
-    Column("workspace", String(128), primary_key=True),
-    Column("observer", String(128), primary_key=True),
-    Column("observed", String(128), primary_key=True),
-    Column("session_id", Text, primary_key=True),
-    Column("dream", Boolean, nullable=True),
-    Column("learning", Boolean, nullable=True),
-    instant("learning_since", nullable=True),
-)
-
-
-busy_holders = Table(
-    "busy_holders",
-    metadata,
-    Column("workspace", String(128), primary_key=True),
-    Column("observer", String(128), primary_key=True),
-    Column("observed", String(128), primary_key=True),
-    Column("holder", String(64), primary_key=True),
-    Column("host", Text, nullable=False),
-    Column("pid", Integer, nullable=False),
-    Column("process_started", Text, nullable=False),
-    instant("since"),
-    instant("expires_at"),
 )

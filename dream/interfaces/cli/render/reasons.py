@@ -80,6 +80,7 @@ _WORDS = {
     Refused.INVALID_CONTENT: "its text, category or tags cannot be stored",
     Refused.SECRET: "it looks like a password, a key, a token or a card number",
     Refused.FORGOTTEN: "a person asked to forget this text",
+    Refused.OFF_LIMITS: "it tells of a topic about which you want nothing kept",
     Refused.USER_TEXT: "a person wrote it; it is changed only where changes wait for approval",
     Refused.HAS_NESTED: "other items stand below it, or it below another",
     Refused.DOCUMENT_CHANGED: "somebody changed what the edits are about; what they wrote stays",

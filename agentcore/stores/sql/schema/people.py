@@ -1,0 +1,57 @@
+"""Tables of people beside their records: who is active, who is served, what is switched off, what is off limits."""
+
+from sqlalchemy import Boolean, Column, Index, Integer, String, Table, Text, UniqueConstraint, text
+
+from agentcore.stores.sql.schema.records import WHERE, instant, metadata, record_id, row_key, scope_key
+
+_CHANGED = text("changed_since IS NOT NULL")
+
+peers = Table(
+    "peers",
+    metadata,
+    row_key(),
+    Column("workspace", String(128), nullable=False),
+    Column("observed", String(128), nullable=False),
+    instant("active_at", nullable=True),
+    instant("changed_since", nullable=True),
+    UniqueConstraint("workspace", "observed"),
+    Index("ix_peers_changed", "changed_since", info={WHERE: _CHANGED}),
+)
+
+switches = Table(
+    "switches",
+    metadata,
+    Column("workspace", String(128), primary_key=True),
+    Column("observer", String(128), primary_key=True),
+    Column("observed", String(128), primary_key=True),
+    Column("session_id", Text, primary_key=True),
+    Column("dream", Boolean, nullable=True),
+    Column("learning", Boolean, nullable=True),
+    instant("learning_since", nullable=True),
+)
+
+busy_holders = Table(
+    "busy_holders",
+    metadata,
+    Column("workspace", String(128), primary_key=True),
+    Column("observer", String(128), primary_key=True),
+    Column("observed", String(128), primary_key=True),
+    Column("holder", String(64), primary_key=True),
+    Column("host", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("process_started", Text, nullable=False),
+    instant("since"),
+    instant("expires_at"),
+)
+
+off_limits_topics = Table(
+    "off_limits_topics",
+    metadata,
+    row_key(),
+    scope_key(),
+    record_id(),
+    Column("words", Text, nullable=False),
+    instant("created_at"),
+    Column("version", Integer, nullable=False),
+    UniqueConstraint("scope_id", "id"),
+)
