@@ -1,3 +1,4 @@
+from .domain.actor import Actor as Actor, ActorKind as ActorKind
 from .domain.conversation import Turn as Turn
 from .domain.decay import Decay as Decay
 from .domain.memory import Level as Level, MemoryEntry as MemoryEntry, Status as Status, Trust as Trust
@@ -12,3 +13,4 @@ from .hosting.host import Host as Host
 from .hosting.lifecycle import BackgroundService as BackgroundService, HostedService as HostedService
 from .hosting.tools.agent_tools import AgentTools as AgentTools
 from .recall.results import Hit as Hit
+from .stores.acting import acting_as as acting_as

@@ -9,8 +9,10 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Protocol, Self
 
+from agentcore.domain.actor import HOST
 from agentcore.errors import HostNotStartedError, InvalidOptionsError
 from agentcore.hosting.errors import NotRestartableError, ServiceFailedError, ShutdownTimeoutError
+from agentcore.stores.acting import acting_as
 
 _log = logging.getLogger(__name__)
 
@@ -97,7 +99,8 @@ class BackgroundService(ABC):
         """
         if self._task is not None:
             raise NotRestartableError(service=f"service {self._name}")
-        self._task = asyncio.create_task(self.run(), name=self._name)
+        with acting_as(HOST):  # a worker goes on after whoever happened to start it
+            self._task = asyncio.create_task(self.run(), name=self._name)
         self._task.add_done_callback(self._report)
 
     async def stop(self) -> None:

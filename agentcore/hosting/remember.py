@@ -27,6 +27,7 @@ from agentcore.hosting.checks import (
 )
 from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
 from agentcore.ids import IdFactory
+from agentcore.stores.acting import Acting, acting, on_behalf
 from agentcore.stores.storage import Storage, UnitOfWork
 
 
@@ -195,6 +196,12 @@ class _PendingTexts:
     scope: Scope
     said: Sequence[tuple[Observation, str]]
     answer: "asyncio.Future[Entries]"
+    asking: Acting
+
+    def goes_with(self, other: "_PendingTexts") -> bool:
+        """Whether both can be written in one transaction, which has one scope, one actor and no receipt."""
+        mine, its = self.asking, other.asking
+        return self.scope == other.scope and mine.actor == its.actor and mine.within is its.within is None
 
 
 class MemoryWrites(BackgroundService):
@@ -228,7 +235,7 @@ class MemoryWrites(BackgroundService):
             return await self._storage.write(scope, partial(self._taken, said=said))
         if self._idle.is_set():
             return await self._take_alone(scope, said)
-        request = _PendingTexts(scope, said, asyncio.get_running_loop().create_future())
+        request = _PendingTexts(scope, said, asyncio.get_running_loop().create_future(), acting())
         self._waiting.append(request)
         try:
             return await asyncio.shield(request.answer)
@@ -287,8 +294,9 @@ class MemoryWrites(BackgroundService):
         others: deque[_PendingTexts] = deque()
         while self._waiting:
             one = self._waiting.popleft()
-            texts += len(one.said) if one.scope == first.scope else 0
-            if one.scope == first.scope and texts <= _TEXTS_IN_A_GROUP:
+            is_fit = first.goes_with(one)
+            texts += len(one.said) if is_fit else 0
+            if is_fit and texts <= _TEXTS_IN_A_GROUP:
                 group.append(one)
             else:
                 others.append(one)
@@ -298,7 +306,8 @@ class MemoryWrites(BackgroundService):
     async def _write(self, group: Sequence[_PendingTexts]) -> None:
         said = [one for request in group for one in request.said]
         try:
-            stored = iter(await self._storage.write(group[0].scope, partial(self._taken, said=said)))
+            with on_behalf(group[0].asking):
+                stored = iter(await self._storage.write(group[0].scope, partial(self._taken, said=said)))
         except asyncio.CancelledError:
             for request in group:
                 request.answer.cancel()

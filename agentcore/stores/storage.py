@@ -14,6 +14,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from agentcore.domain.actor import Actor
 from agentcore.domain.decay import Decay
 from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.scope import Scope
@@ -24,6 +25,7 @@ if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy cos
 
     from agentcore.domain.signals import Feedback, ToolCall, WispRun
     from agentcore.domain.skill import SkillUse
+    from agentcore.stores.sql.authorship import SqlAuthorshipReader
     from agentcore.stores.sql.documents import SqlDocumentReader, SqlDocumentStore
     from agentcore.stores.sql.entries import SqlEntryReader, SqlEntryStore
     from agentcore.stores.sql.feed import SqlActivityReader, SqlActivityStore
@@ -105,6 +107,11 @@ class ReadView(Protocol):
     @property
     def decay(self) -> Decay:
         """How importance is read."""
+        ...
+
+    @property
+    def authorship(self) -> "SqlAuthorshipReader":
+        """Who wrote records."""
         ...
 
     @property
@@ -220,6 +227,11 @@ class ReadView(Protocol):
 
 class UnitOfWork(ReadView, Protocol):
     """One write transaction on one scope: everything in it commits together or not at all."""
+
+    @property
+    def actor(self) -> Actor:
+        """Who writes."""
+        ...
 
     @property
     def entries(self) -> "SqlEntryStore":

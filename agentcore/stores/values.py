@@ -10,6 +10,7 @@ from agentcore.domain.conclusion import Confidence, Pattern
 from agentcore.domain.decay import Decay
 from agentcore.domain.memory import Level, SourceKind
 from agentcore.domain.scope import Scope
+from agentcore.domain.temporal import to_text
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -287,6 +288,48 @@ class Forgotten:
     removed: tuple[str, ...]
     restored: tuple[str, ...]
     withheld: tuple[str, ...] = ()
+
+
+class WriteKind(StrEnum):
+    """What a write did to a record."""
+
+    ADDED = "added"
+    REINFORCED = "reinforced"
+    """The same was said again."""
+    CHANGED = "changed"
+    RETIRED = "retired"
+    RESTORED = "restored"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordWrite:
+    """Who wrote a record, and how often in the same way; what runs did to it is in their journal.
+
+    Args:
+        record_id: The record.
+        actor: Who asked, as `str` of an `Actor`.
+        action: What the write did.
+        first_at: When for the first time.
+        last_at: When for the last time.
+        times: How often.
+    """
+
+    record_id: str
+    actor: str
+    action: WriteKind
+    first_at: datetime
+    last_at: datetime
+    times: int
+
+    def to_json(self) -> dict[str, object]:
+        """Return plain JSON values."""
+        return {
+            "actor": self.actor,
+            "action": self.action.value,
+            "first_at": to_text(self.first_at),
+            "last_at": to_text(self.last_at),
+            "times": self.times,
+        }
 
 
 class SwitchLevel(StrEnum):

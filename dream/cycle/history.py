@@ -6,15 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentcore.domain.memory import SourceKind, Status
-from agentcore.domain.records import entry_json, to_image
+from agentcore.domain.records import RecordKind, entry_json, to_image
 from agentcore.errors import UnknownRecordError
 from dream.stores import dream_stores
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from agentcore.domain.conversation import Turn
     from agentcore.domain.memory import MemoryEntry
     from agentcore.domain.skill import Skill
     from agentcore.stores.storage import ReadView
+    from agentcore.stores.values import RecordWrite
     from dream.domain.change import JournalRow
 
 _DEPTH = 32
@@ -28,7 +31,9 @@ class EntryHistory:
     Args:
         entry_id: The entry.
         entry: As it is now, with the sentences it rests on; None if it was purged or forgotten.
-        rows: What dreams and people did to it, oldest first.
+        writes: Who wrote it without a run, the earliest first.
+        rows: What runs did to it, oldest first.
+        asked_by: Who asked for each of these runs, as far as it is known.
         ancestors: Entries it was made of, nearest first, in whatever state.
         turns: The turns it goes back to, in the order they were said.
         descendants: Entries made of it.
@@ -36,7 +41,9 @@ class EntryHistory:
 
     entry_id: str
     entry: MemoryEntry | None
+    writes: tuple[RecordWrite, ...]
     rows: tuple[JournalRow, ...]
+    asked_by: Mapping[str, str]
     ancestors: tuple[MemoryEntry, ...]
     turns: tuple[Turn, ...]
     descendants: tuple[MemoryEntry, ...]
@@ -47,7 +54,8 @@ class EntryHistory:
             "id": self.entry_id,
             "entry": None if self.entry is None else entry_json(self.entry),
             "verdict": None if self.entry is None else self.entry.verdict.value,
-            "history": [{**row.to_json(), "run_id": row.run_id} for row in self.rows],
+            "writes": [write.to_json() for write in self.writes],
+            "history": _history(self.rows, self.asked_by),
             "ancestors": [to_image(entry) for entry in self.ancestors],
             "turns": [to_image(turn) for turn in self.turns],
             "descendants": [to_image(entry) for entry in self.descendants],
@@ -61,10 +69,13 @@ def read_entry_history(view: ReadView, entry_id: str) -> EntryHistory:
     family = [entry, *ancestors] if entry else []
     turn_ids = {ref.id for member in family for ref in member.sources if ref.kind is SourceKind.TURN}
     turns = sorted(view.turns.get_many(turn_ids), key=lambda turn: (turn.occurred_at, turn.id))
+    rows = tuple(dream_stores(view).journal.of_record(entry_id))
     return EntryHistory(
         entry_id=entry_id,
         entry=entry,
-        rows=tuple(dream_stores(view).journal.of_record(entry_id)),
+        writes=tuple(view.authorship.of_record(RecordKind.ENTRY, entry_id)),
+        rows=rows,
+        asked_by=dream_stores(view).runs.actors({row.run_id for row in rows}),
         ancestors=tuple(ancestors),
         turns=tuple(turns),
         descendants=tuple(view.entries.derived_from(SourceKind.ENTRY.value, entry_id)),
@@ -84,6 +95,13 @@ def _ancestors(view: ReadView, entry: MemoryEntry) -> list[MemoryEntry]:
     return list(found.values())
 
 
+def _history(rows: Sequence[JournalRow], asked_by: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [
+        {**row.to_json(), "run_id": row.run_id, "actor": row.actor, "asked_by": asked_by.get(row.run_id)}
+        for row in rows
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class SkillHistory:
     """Why a skill is as it is.
@@ -92,20 +110,25 @@ class SkillHistory:
         name: The skill.
         skill: The active one of that name; None if it is retired.
         former: The retired ones of that name, texts that a rewrite kept among them, in the order they were written.
+        writes: Who wrote it without a run, the earliest first.
         rows: The changes in which it had a part, whole, oldest first.
+        asked_by: Who asked for each of these runs, as far as it is known.
     """
 
     name: str
     skill: Skill | None
     former: tuple[Skill, ...]
+    writes: tuple[RecordWrite, ...]
     rows: tuple[JournalRow, ...]
+    asked_by: Mapping[str, str]
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `dream why --json` prints of a skill."""
         return {
             "name": self.name,
             "skill": None if self.skill is None else to_image(self.skill),
-            "history": [{**row.to_json(), "run_id": row.run_id} for row in self.rows],
+            "writes": [write.to_json() for write in self.writes],
+            "history": _history(self.rows, self.asked_by),
             "former": [to_image(skill) for skill in self.former],
         }
 
@@ -125,9 +148,12 @@ def read_skill_history(view: ReadView, name_or_id: str) -> SkillHistory:
     journal = dream_stores(view).journal
     mine = journal.of_records([skill.id for skill in found])
     together = dict.fromkeys((row.run_id, row.number) for row in mine)
+    rows = tuple(row for run_id, number in together for row in journal.of_run(run_id, number=number))
     return SkillHistory(
         name=found[0].name,
         skill=next((skill for skill in found if skill.status is Status.ACTIVE), None),
         former=tuple(skill for skill in found if skill.status is not Status.ACTIVE),
-        rows=tuple(row for run_id, number in together for row in journal.of_run(run_id, number=number)),
+        writes=tuple(view.authorship.of_record(RecordKind.SKILL, *sorted(skill.id for skill in found))),
+        rows=rows,
+        asked_by=dream_stores(view).runs.actors({row.run_id for row in rows}),
     )

@@ -212,6 +212,7 @@ class JournalRow:
         fingerprint: What a person declines by undoing it.
         recorded_at: When it was written.
         scrubbed: Whether a `forget` removed the images.
+        actor: Who wrote it: a pass, or who asked for the run; None where that was not kept yet.
     """
 
     scope: Scope
@@ -228,6 +229,7 @@ class JournalRow:
     fingerprint: str | None
     recorded_at: datetime
     scrubbed: bool
+    actor: str | None = None
 
     @property
     def record_before(self) -> Record | None:

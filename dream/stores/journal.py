@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, func, insert, select
 
+from agentcore.domain.actor import Actor, ActorKind
 from agentcore.domain.records import RecordKind
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.schema import journal
 from agentcore.stores.sql.transaction import of_my_scope
+from agentcore.stores.storage import Origin
 from dream.domain.change import JournalRow, image_text
 
 if TYPE_CHECKING:
@@ -126,7 +128,12 @@ class JournalStore(JournalReader):
             "operation": operation,
             "recorded_at": to_micros(self._transaction.now),
             "scrubbed": False,
+            "actor": str(self._actor(pass_name)),
         }
+
+    def _actor(self, pass_name: str) -> Actor:
+        is_a_pass = self._transaction.origin is Origin.DREAM
+        return Actor(ActorKind.PASS, pass_name) if is_a_pass else self._transaction.actor
 
 
 def _to_journal_row(scope: Scope, row: Row[Any]) -> JournalRow:
@@ -145,4 +152,5 @@ def _to_journal_row(scope: Scope, row: Row[Any]) -> JournalRow:
         fingerprint=row.fingerprint,
         recorded_at=from_micros(row.recorded_at),
         scrubbed=bool(row.scrubbed),
+        actor=row.actor,
     )

@@ -21,7 +21,7 @@ from dream.errors import UnknownRunError
 from dream.stores.sessions import SessionStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from sqlalchemy import Column, Row, Table
 
@@ -116,6 +116,7 @@ class RunStore:
             "as_of": to_micros(report.as_of),
             "started_at": to_micros(report.started_at),
             "frozen": encode(frozen),
+            "actor": str(self._transaction.actor),
         }
         self._connection.execute(_OPEN, row)
 
@@ -191,6 +192,12 @@ class RunStore:
         """Return the report of a run, or None if there is none; one that was interrupted has no passes."""
         row = self._transaction.execute(_RUN, of_run=run_id).one_or_none()
         return None if row is None else _to_report(self._transaction.scope, row)
+
+    def actors(self, run_ids: Collection[str]) -> dict[str, str]:
+        """Return who asked for each run, as far as it is known."""
+        asked = _MINE & runs.c.id.in_(bindparam("among", expanding=True)) & runs.c.actor.is_not(None)
+        rows = self._transaction.execute(select(runs.c.id, runs.c.actor).where(asked), among=sorted(run_ids))
+        return {row.id: row.actor for row in rows}
 
     def newest(self, *, limit: int) -> list[RunReport]:
         """Return the newest runs, newest first; an unfinished one has no `finished_at`."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import orjson
 
+from agentcore.domain.actor import AGENT, Actor
 from agentcore.domain.memory import Trust
 from agentcore.errors import InvalidInputError
 from agentcore.hosting.checks import clean_name, clean_trust
@@ -14,6 +15,7 @@ from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.memory import Memory
 from agentcore.hosting.tools.actions import ConfirmForget, FeedbackAction, ForgetAction, RecallAction, RememberAction
 from agentcore.hosting.tools.tool import Result, Tool, checked
+from agentcore.stores.acting import acting_as
 
 if TYPE_CHECKING:
     from agentcore.llm.tool_types import ToolMessage, ToolSchema
@@ -31,6 +33,8 @@ class ToolArguments(TypedDict, total=False):
     """The conversation that its feedback is about and that needs what it recalls."""
     confirm_forget: ConfirmForget | None
     """Asks a person before `forget` deletes; without it `forget` sets aside."""
+    actor: Actor
+    """Who calls, as `why` shows it; `agent` by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +45,7 @@ class ToolSettings:
         trust: Trust of what the model asks to remember.
         session_id: The conversation that its feedback is about and that needs what it recalls.
         confirm_forget: Asks a person before `forget` deletes; without it `forget` sets aside.
+        actor: Who calls, as `why` shows it.
 
     Raises:
         InvalidContentError: the trust is none, or the session id cannot name a session.
@@ -49,6 +54,7 @@ class ToolSettings:
     trust: Trust = Trust.INFERRED
     session_id: str = "tools"
     confirm_forget: ConfirmForget | None = None
+    actor: Actor = AGENT
 
     def __post_init__(self) -> None:
         """Refuse what only shows when a model calls."""
@@ -71,6 +77,7 @@ class AgentTools:
     """
 
     def __init__(self, memory: Memory | None, feedback: FeedbackLog | None, settings: ToolSettings) -> None:
+        self._actor = settings.actor
         self._tools = {tool.name.value: tool for tool in _tools(memory, feedback, settings)}
 
     @property
@@ -99,7 +106,8 @@ class AgentTools:
         result: Result
         try:
             tool = self._named(name)
-            result = await tool.run(**checked(tool.name, tool.parameters, _read(name, arguments)))
+            with acting_as(self._actor):
+                result = await tool.run(**checked(tool.name, tool.parameters, _read(name, arguments)))
         except InvalidInputError as refusal:
             result = {"error": str(refusal)}
         return orjson.dumps(result).decode()

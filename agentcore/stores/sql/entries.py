@@ -22,8 +22,10 @@ from sqlalchemy import (
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Level, MemoryEntry, Status
+from agentcore.domain.records import RecordKind
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.errors import StaleVersionError, UnknownRecordError
+from agentcore.stores.sql.authorship import kind_of_write
 from agentcore.stores.sql.feed import ENTRIES, FACETS, HELD, HELD_FACETS, read_feed, retell
 from agentcore.stores.sql.prepared import Prepared, PreparedByKey
 from agentcore.stores.sql.rows import RECORD_COLUMNS, matching, to_entries, to_entry, to_values, unprotected, within
@@ -40,7 +42,7 @@ from agentcore.stores.sql.transaction import (
     starts_with,
 )
 from agentcore.stores.sql.vectors import drop_vectors
-from agentcore.stores.values import EntryMaterial, FacetRow, FeedPage, FeedPosition, IndexRow, Repeated
+from agentcore.stores.values import EntryMaterial, FacetRow, FeedPage, FeedPosition, IndexRow, Repeated, WriteKind
 
 if TYPE_CHECKING:
     import numpy as np
@@ -331,6 +333,7 @@ class SqlEntryStore(SqlEntryReader):
             for entry, is_new in zip(new, material, strict=True)
         ]
         self._transaction.insert_new(entries, "entry", rows)
+        self._transaction.wrote(RecordKind.ENTRY, ((entry.id, WriteKind.ADDED) for entry in new))
         self._transaction.note_activity(explicit_entries=sum(entry.level is Level.EXPLICIT for entry in new))
         self._link_sources([entry for entry in new if entry.sources])
 
@@ -346,6 +349,7 @@ class SqlEntryStore(SqlEntryReader):
         revision = self._transaction.change()
         self._transaction.note_activity()
         self._write(list(latest.values()), revision, present)
+        self._transaction.wrote(RecordKind.ENTRY, ((b.id, kind_of_write(b, after)) for b, after in pairs))
         # Since when an entry holds is told by those whose place it took.
         ended = {one.successor for pair in pairs if pair[0].valid_until != pair[1].valid_until for one in pair}
         retell(self._transaction, ended, revision)
@@ -367,18 +371,17 @@ class SqlEntryStore(SqlEntryReader):
         for chunk in chunks(sorted(set(ids))):
             statement = select(entries.c.pk, entries.c.content).where(self._mine, entries.c.id.in_(chunk))
             texts.update((row.pk, row.content) for row in self._connection.execute(statement))
-        keys = list(texts)
         drop_vectors(self._transaction, texts.values())
-        for chunk in chunks(keys):
+        for chunk in chunks(texts):
             self._connection.execute(delete(entry_sources).where(entry_sources.c.entry_pk.in_(chunk)))
             self._connection.execute(delete(entries).where(entries.c.pk.in_(chunk)))
-        for chunk in chunks(sorted(set(ids)) if keys else ()):
+        for chunk in chunks(sorted(set(ids)) if texts else ()):
             for table in (recall_hits, phase_hits):
-                mine = table.c.scope_id == self._transaction.scope_id
-                self._connection.execute(delete(table).where(mine, table.c.entry_id.in_(chunk)))
-        if keys:
-            self._transaction.removed(keys)
-        return len(keys)
+                self._transaction.execute(delete(table).where(of_my_scope(table), table.c.entry_id.in_(chunk)))
+        if texts:
+            self._transaction.removed(texts)
+            self._transaction.erase(RecordKind.ENTRY, ids)
+        return len(texts)
 
     def _locked_versions(self, entry_ids: Iterable[str]) -> dict[str, int]:
         found: dict[str, int] = {}

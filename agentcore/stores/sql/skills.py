@@ -6,15 +6,17 @@ from sqlalchemy import Text, bindparam, delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from agentcore.domain.memory import Status
+from agentcore.domain.records import RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.errors import StaleVersionError, UnknownRecordError
+from agentcore.stores.sql.authorship import kind_of_write
 from agentcore.stores.sql.feed import SKILLS, read_feed
 from agentcore.stores.sql.prepared import PreparedByKey
 from agentcore.stores.sql.record_store import SqlRecordReader, SqlRecordStore
 from agentcore.stores.sql.rows import RecordRows
 from agentcore.stores.sql.schema import skills
 from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, encode, is_active, of_my_scope, starts_with
-from agentcore.stores.values import FeedPage, FeedPosition, SkillRow
+from agentcore.stores.values import FeedPage, FeedPosition, SkillRow, WriteKind
 
 _ROWS = RecordRows(Skill, skills)
 _NONE = encode([])
@@ -135,6 +137,7 @@ class SqlSkillStore(SqlSkillReader, SqlRecordStore[Skill]):
         (position,) = self._transaction.new_positions(1)
         row = _ROWS.write(self._transaction, skill) | self._counters(version=1) | {"position": position}
         self._transaction.insert_new(skills, "skill", [row])
+        self._transaction.wrote(RecordKind.SKILL, [(skill.id, WriteKind.ADDED)])
         self._transaction.note_activity()
 
     def replace(self, before: Skill, after: Skill, /) -> None:
@@ -150,6 +153,7 @@ class SqlSkillStore(SqlSkillReader, SqlRecordStore[Skill]):
             raise StaleVersionError(kind="skill", record_id=after.name) from error
         if written != 1:
             raise StaleVersionError(kind="skill", record_id=before.id)
+        self._transaction.wrote(RecordKind.SKILL, [(after.id, kind_of_write(before, after))])
 
     def delete(self, ids: Collection[str], /) -> int:
         """Remove skills for good; return how many there were."""
@@ -160,6 +164,7 @@ class SqlSkillStore(SqlSkillReader, SqlRecordStore[Skill]):
             self._connection.execute(delete(skills).where(skills.c.pk.in_(chunk)))
         if keys:
             self._transaction.removed(keys, told_in=SKILLS.removed)
+            self._transaction.erase(RecordKind.SKILL, ids)
         return len(keys)
 
     def _is_renewed(self, before: Skill, after: Skill) -> bool:

@@ -13,9 +13,12 @@ from typing import TypeVar
 from sqlalchemy import Connection, Engine, bindparam, exists, insert, or_, select
 
 from agentcore.clock import Clock
+from agentcore.domain.actor import HOST, Actor
 from agentcore.domain.decay import Decay
 from agentcore.domain.scope import Scope
 from agentcore.errors import HostNotStartedError, StorageUnavailableError
+from agentcore.stores.acting import Acting, acting
+from agentcore.stores.sql.authorship import keep_authorship
 from agentcore.stores.sql.feed import record_activity
 from agentcore.stores.sql.migrate import migrate
 from agentcore.stores.sql.prepared import Rows
@@ -146,7 +149,8 @@ class SqlStorage:
 
     async def write(self, scope: Scope, work: Callable[[UnitOfWork], T], *, origin: Origin = Origin.HOST) -> T:
         """Run *work* in one transaction; what it raises rolls everything back."""
-        return await _on(self._write_thread, lambda: self._write(scope, work, origin))
+        asking = acting()
+        return await _on(self._write_thread, lambda: self._write(scope, work, origin, asking))
 
     async def scopes(self) -> list[Scope]:
         """Return every scope that holds anything, sorted."""
@@ -225,12 +229,15 @@ class SqlStorage:
         """Begin a transaction that cannot write."""
         return _reading_in_memory(_open_engine(self._writer)) if self._readers is None else self._readers.reading()
 
-    def _write(self, scope: Scope, work: Callable[[UnitOfWork], T], origin: Origin) -> T:
+    def _write(self, scope: Scope, work: Callable[[UnitOfWork], T], origin: Origin, asking: Acting) -> T:
         writer = _open_engine(self._writer)
         with storage_faults(self._name), writer.begin() as connection:
             scope_id = self._known_scope(connection, scope) or _new_scope(connection, scope)
-            transaction = self._transaction(connection, scope, scope_id, origin)
+            transaction = self._transaction(connection, scope, scope_id, origin, asking.actor)
             result = work(SqlUnit(transaction))
+            keep_authorship(transaction)
+            if asking.within is not None and transaction.is_changing:
+                asking.within(SqlUnit(transaction))
             transaction.finish()
             if transaction.was_active:
                 record_activity(transaction)
@@ -277,8 +284,9 @@ class SqlStorage:
         scope: Scope,
         scope_id: int,
         origin: Origin = Origin.HOST,
+        asked_by: Actor = HOST,
     ) -> Transaction:
-        return Transaction(connection, scope, scope_id, self._clock.now(), self._decay, origin)
+        return Transaction(connection, scope, scope_id, self._clock.now(), self._decay, origin, asked_by)
 
     @property
     def _name(self) -> str:

@@ -29,14 +29,17 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
+from agentcore.domain.actor import HOST, Actor, ActorKind
 from agentcore.domain.decay import Decay
 from agentcore.domain.memory import Status
+from agentcore.domain.records import RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import to_micros
 from agentcore.errors import InvalidContentError, StaleVersionError
 from agentcore.stores.sql.prepared import Prepared, PreparedByKey, Rows
 from agentcore.stores.sql.schema import change_feed, scopes
 from agentcore.stores.storage import Origin
+from agentcore.stores.values import WriteKind
 
 T = TypeVar("T")
 
@@ -83,10 +86,13 @@ class Transaction:
         scope_id: That scope's key.
         now: The instant everything in it happens.
         decay: How importance is read.
-        origin: Who writes.
+        origin: What writes.
+        asked_by: Who asks for it.
         forgot: Whether texts were scrubbed, so that the storage has to clear its files after the commit.
         learnable_only: Whether turns and signals are left out that nothing is to be learnt from.
         was_active: Whether people or agents did something in it.
+        written: What it did to entries and skills, by kind and id.
+        erased: Those that it removed.
     """
 
     connection: Connection
@@ -95,9 +101,12 @@ class Transaction:
     now: datetime
     decay: Decay
     origin: Origin = Origin.HOST
+    asked_by: Actor = HOST
     forgot: bool = False
     learnable_only: bool = False
     was_active: bool = False
+    written: dict[tuple[RecordKind, str], WriteKind] = field(default_factory=dict[tuple[RecordKind, str], WriteKind])
+    erased: set[tuple[RecordKind, str]] = field(default_factory=set[tuple[RecordKind, str]])
     _committed: int | None = None
     _explicit: int = 0
     _revision: int | None = None
@@ -108,6 +117,28 @@ class Transaction:
     def by_people(self) -> bool:
         """Whether a host or an import writes: what they bring is new to every pass."""
         return self.origin in _BY_PEOPLE
+
+    @property
+    def actor(self) -> Actor:
+        """Who writes: whoever asks, by a file where one is read in."""
+        if self.origin is not Origin.IMPORT:
+            return self.asked_by
+        return Actor(ActorKind.IMPORT, "" if self.asked_by == HOST else str(self.asked_by))
+
+    def wrote(self, kind: RecordKind, writes: Iterable[tuple[str, WriteKind | None]]) -> None:
+        """Note what was done to records, for `why`; None is nothing that counts."""
+        self.written.update(((kind, record_id), done) for record_id, done in writes if done is not None)
+
+    def erase(self, kind: RecordKind, record_ids: Iterable[str]) -> None:
+        """Note that records are gone: nothing is told of them any longer."""
+        for one in ((kind, record_id) for record_id in record_ids):
+            self.written.pop(one, None)
+            self.erased.add(one)
+
+    @property
+    def is_changing(self) -> bool:
+        """Whether it changed records."""
+        return self._revision is not None
 
     def execute(self, statement: Executable, **given: object) -> CursorResult[*tuple[Any, ...]]:
         """Execute a statement on `of_my_scope` rows with the values of its other parameters."""
@@ -211,6 +242,7 @@ class Transaction:
             "revision": self._revision,
             "recorded_at": to_micros(self.now),
             "origin": self.origin.value,
+            "actor": str(self.actor),
             **{name: orjson.dumps(keys).decode() if keys else None for name, keys in self._removed.items()},
         }
         self.connection.execute(_FEED_ROW, row)

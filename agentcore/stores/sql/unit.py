@@ -6,11 +6,13 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from agentcore.domain.actor import Actor
 from agentcore.domain.decay import Decay
 from agentcore.domain.records import RECORD_TYPES, Record, RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
+from agentcore.stores.sql.authorship import SqlAuthorshipReader
 from agentcore.stores.sql.documents import SqlDocumentStore
 from agentcore.stores.sql.entries import SqlEntryStore
 from agentcore.stores.sql.feed import SqlActivityStore
@@ -67,6 +69,16 @@ class SqlUnit:
     def decay(self) -> Decay:
         """How importance is read."""
         return self.transaction.decay
+
+    @property
+    def actor(self) -> Actor:
+        """Who writes."""
+        return self.transaction.actor
+
+    @property
+    def authorship(self) -> SqlAuthorshipReader:
+        """Who wrote records."""
+        return SqlAuthorshipReader(self.transaction)
 
     @property
     def revision(self) -> int:

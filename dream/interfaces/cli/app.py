@@ -9,9 +9,11 @@ from typing import Annotated, Any
 from cyclopts import App, Group, Parameter
 
 from agentcore.clock import SystemClock
+from agentcore.domain.actor import Actor, ActorKind
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
 from agentcore.ids import RandomIds
+from agentcore.stores.acting import acting_as
 from dream.interfaces.cli.errors import NoCommandError
 from dream.interfaces.cli.screen import Screen
 from dream.interfaces.cli.session import CommandSession, data_directory
@@ -132,8 +134,9 @@ def _launcher(app: App) -> Any:
             command(*bound.args, **bound.kwargs)
             return None
         session = _session(data, scope, workspace, as_json=as_json, busy_timeout=busy_timeout)
-        outcome = command(*bound.args, **bound.kwargs, **dict.fromkeys(ignored, session))
-        return await outcome if inspect.isawaitable(outcome) else outcome
+        with acting_as(Actor(ActorKind.PERSON)):
+            outcome = command(*bound.args, **bound.kwargs, **dict.fromkeys(ignored, session))
+            return await outcome if inspect.isawaitable(outcome) else outcome
 
     return launch
 

@@ -3,6 +3,7 @@ from datetime import timedelta
 import orjson
 from dreaming import DAY, NOW, World
 
+from agentcore import Actor, ActorKind, acting_as
 from agentcore.domain import EvidenceVerdict, SourceKind, SourceRef, Status, Turn
 from agentcore.testing.contracts.samples import some_evidence
 from dream.domain import RunKind
@@ -149,3 +150,17 @@ async def test_the_status_tells_of_a_pause_and_of_who_dreams(world: World):
 async def test_unread_material_is_told_as_backlog_before_any_run(world: World):
     await world.add(TEA, TEA)
     assert (await world.dreams.status()).backlog == {"exact-fold": 2, "near-duplicates": 2}
+
+
+async def test_why_names_the_pass_that_changed_an_entry_and_who_asked_for_the_run(world: World):
+    _, copy = await world.add(TEA, TEA)
+    with acting_as(Actor(ActorKind.PERSON, "ana")):
+        run = await world.dreams.run()
+    with acting_as(Actor(ActorKind.TOKEN, "laptop")):
+        undone = await world.dreams.undo(run.run_id)
+    told = (await world.dreams.why(copy.id)).to_json()
+    assert [(row["run_id"], row["actor"], row["asked_by"]) for row in told["history"]] == [
+        (run.run_id, "pass:exact-fold", "person:ana"),
+        (undone.run_id, "token:laptop", "token:laptop"),
+    ]
+    assert [(write["actor"], write["action"]) for write in told["writes"]] == [("host", "added")]

@@ -6,6 +6,7 @@ on both databases. Structured columns are JSON text written by orjson. A change 
 `agentcore.stores.sql.migrations.versions`, which spells its tables out.
 """
 
+from agentcore.stores.sql.schema.access import record_writes
 from agentcore.stores.sql.schema.dreams import (
     cursors,
     decisions,
@@ -88,6 +89,7 @@ __all__ = [
     "promotions",
     "proposals",
     "recall_hits",
+    "record_writes",
     "refused_texts",
     "reopened",
     "runs",

@@ -23,6 +23,7 @@ runs = Table(
     instant("finished_at", nullable=True),
     Column("frozen", Text, nullable=False),
     Column("report", Text, nullable=True),
+    Column("actor", Text, nullable=True),
     UniqueConstraint("scope_id", "id"),
     Index("ix_runs_started", "scope_id", "started_at"),
     Index("ix_runs_unfinished", "scope_id", info={WHERE: _UNFINISHED}),
@@ -61,6 +62,7 @@ journal = Table(
     Column("fingerprint", String(64), nullable=True),
     instant("recorded_at"),
     Column("scrubbed", Boolean, nullable=False, server_default=false()),
+    Column("actor", Text, nullable=True),
     Index("ix_journal_run", "scope_id", "run_id", "number"),
     Index("ix_journal_record", "scope_id", "record_id"),
 )

@@ -91,6 +91,7 @@ change_feed = Table(
     Column("removed", Text, nullable=True),
     Column("removed_turns", Text, nullable=True),
     Column("removed_skills", Text, nullable=True),
+    Column("actor", Text, nullable=True),
 )
 
 entries = Table(

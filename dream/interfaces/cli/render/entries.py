@@ -9,7 +9,7 @@ from agentcore.domain.evidence import Evidence
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status
 from agentcore.domain.skill import Skill
 from agentcore.recall.results import DenseScore, Explanation, Hit
-from agentcore.stores.values import Forgotten
+from agentcore.stores.values import Forgotten, RecordWrite
 from dream.interfaces.cli.render.changes import change_set_lines, content_lines
 from dream.interfaces.cli.render.reasons import explained
 from dream.interfaces.cli.render.text import Line, Lines, Tone, clip, clipped, counted, one_line, paragraph, when
@@ -18,7 +18,6 @@ from dream.interfaces.cli.session import CommandSession
 # Lists and answers of recall are shown by commands that open no dreams.
 if TYPE_CHECKING:
     from dream.cycle.history import EntryHistory, SkillHistory
-    from dream.domain.change import JournalRow
     from dream.domain.report import RunReport
 
 OUT_OF_REACH = ("other turns of the conversation log", "git history", "backups", "exports")
@@ -205,7 +204,7 @@ def history_lines(history: "EntryHistory", width: int) -> Lines:
         yield from _evidence(history.entry, width)
     yield Line()
     yield Line("What happened to it", Tone.TITLE)
-    yield from _events(history.rows, width)
+    yield from _events(history, width)
     yield Line()
     yield Line("Where it came from", Tone.TITLE)
     yield from _origins(history, width)
@@ -223,7 +222,7 @@ def skill_history_lines(history: "SkillHistory", width: int) -> Lines:
     yield from _skill(newest, width, "  ")
     yield Line()
     yield Line("What happened to it", Tone.TITLE)
-    yield from _events(history.rows, width)
+    yield from _events(history, width)
     if former := [skill for skill in history.former if skill is not newest]:
         yield Line()
         yield Line("What it was before", Tone.TITLE)
@@ -274,13 +273,21 @@ def _writer(one: Evidence) -> str:
     return f", written by {one_line(one.written_by)}" if one.written_by else ""
 
 
-def _events(rows: "Sequence[JournalRow]", width: int) -> Lines:
-    if not rows:
+def _events(history: "EntryHistory | SkillHistory", width: int) -> Lines:
+    for write in history.writes:
+        yield from paragraph(_write_line(write), width, first="  ", rest="    ")
+    if not history.rows:
         yield Line("  No dream and no undo has touched it.")
-    for (run_id, instant), group in groupby(rows, key=lambda row: (row.run_id, row.recorded_at)):
-        yield Line(f"  {when(instant)}, run {run_id}")
+    for (run_id, instant), group in groupby(history.rows, key=lambda row: (row.run_id, row.recorded_at)):
+        asked_by = history.asked_by.get(run_id)
+        yield Line(f"  {when(instant)}, run {run_id}{f', asked for by {asked_by}' if asked_by else ''}")
         for line in change_set_lines(list(group), width - 2):
             yield Line(f"  {line.text}", line.tone)
+
+
+def _write_line(write: RecordWrite) -> str:
+    again = f", {write.times} times, last {when(write.last_at)}" if write.times > 1 else ""
+    return f"{when(write.first_at)}, {write.action.value} by {one_line(write.actor)}{again}"
 
 
 def _origins(history: "EntryHistory", width: int) -> Lines:
