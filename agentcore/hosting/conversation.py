@@ -30,7 +30,7 @@ from agentcore.ids import IdFactory
 from agentcore.recall.recall import Recall
 from agentcore.recall.turns import TurnHit
 from agentcore.stores.storage import Storage, UnitOfWork
-from agentcore.stores.values import Forgotten
+from agentcore.stores.values import Forgotten, PagePlace
 
 Turns: TypeAlias = list[Turn]
 TurnHits: TypeAlias = list[TurnHit]
@@ -187,6 +187,17 @@ class Conversation:
         """Return a conversation's turns in the order they were said; with *limit*, its newest."""
         session = clean_name("session id", session_id)
         return await self._storage.read(self._scope, lambda view: view.turns.session(session, limit=limit))
+
+    async def page(self, *, session_id: str | None = None, limit: int = 100, after: PagePlace | None = None) -> Turns:
+        """Return turns, the latest stored first, from *after* on; pages hold as those of `Memory.page` do.
+
+        Args:
+            session_id: Only this conversation.
+            limit: How many at most, 1 or more.
+            after: Where the last page ended; None for the first page.
+        """
+        most = clean_limit(limit)
+        return await self._storage.read(self._scope, lambda view: view.pages.turns(session_id, after=after, limit=most))
 
     async def sessions(self, *, prefix: str = "", limit: int = 20) -> Sessions:
         """Return the conversations that were spoken in last, the newest first.

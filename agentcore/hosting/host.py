@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from agentcore.hosting.services import HostServices
     from agentcore.hosting.skills import Skills
     from agentcore.hosting.switches import Setting, Switchboard
+    from agentcore.hosting.tokens import AccessTokens
     from agentcore.hosting.tool_calls import ToolCallLog
     from agentcore.hosting.tools.agent_tools import AgentTools, ToolArguments
     from agentcore.hosting.wisps import WispLog
@@ -236,6 +237,13 @@ class Host(Lifecycle):
     def storage(self) -> Storage:
         """Where everything is kept; open within `async with`."""
         return self._parts.storage
+
+    @cached_property
+    def tokens(self) -> AccessTokens:
+        """The bearer tokens of its clients, for all scopes."""
+        from agentcore.hosting.tokens import AccessTokens  # noqa: PLC0415 - hosts that serve nobody have none
+
+        return AccessTokens(self._parts.storage, clock=self._parts.clock)
 
     def for_scope(self, scope: Scope) -> ScopedHost:
         """Return the same services bound to *scope*."""

@@ -35,7 +35,7 @@ from agentcore.recall.off_limits import named_topic
 from agentcore.recall.recall import Recall
 from agentcore.recall.results import Explanation, Hit
 from agentcore.stores.storage import ReadView, Storage, UnitOfWork
-from agentcore.stores.values import Forgotten
+from agentcore.stores.values import Forgotten, PagePlace
 
 
 class RecallFilters(TypedDict, total=False):
@@ -339,6 +339,35 @@ class Memory:
             InvalidInputError: something cannot be stored, or the entry is not active.
         """
         return await self._storage.write(self._scope, partial(amend, entry_id=entry_id, fields=checked(changes)))
+
+    async def page(
+        self,
+        *,
+        category: str | None = None,
+        tags: Iterable[str] = (),
+        status: Status | None = Status.ACTIVE,
+        limit: int = 100,
+        after: PagePlace | None = None,
+    ) -> Entries:
+        """Return entries, the latest stored first, from *after* on.
+
+        Pages that follow one another give each entry once, whatever is added, changed or removed between them.
+
+        Args:
+            category: Only this category and everything below it.
+            tags: Only entries with all of these.
+            status: Only entries in this state; None for all.
+            limit: How many at most, 1 or more.
+            after: Where the last page ended, `PagePlace(entry.recorded_at, entry.id)` of its last entry; None for the
+                first page.
+        """
+        where = replace(
+            _in_state(status),
+            category=None if category is None else clean_category(category),
+            tags=clean_tags(tags),
+        )
+        most = clean_limit(limit)
+        return await self._storage.read(self._scope, lambda view: view.pages.entries(where, after=after, limit=most))
 
     async def list(
         self,

@@ -25,11 +25,13 @@ if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy cos
 
     from agentcore.domain.signals import Feedback, ToolCall, WispRun
     from agentcore.domain.skill import SkillUse
+    from agentcore.stores.sql.access import SqlReceiptStore, SqlTokenStore
     from agentcore.stores.sql.authorship import SqlAuthorshipReader
     from agentcore.stores.sql.documents import SqlDocumentReader, SqlDocumentStore
     from agentcore.stores.sql.entries import SqlEntryReader, SqlEntryStore
     from agentcore.stores.sql.feed import SqlActivityReader, SqlActivityStore
     from agentcore.stores.sql.leases import SqlBusyReader, SqlBusyStore, SqlLeaseReader, SqlLeaseStore
+    from agentcore.stores.sql.pages import SqlPageReader
     from agentcore.stores.sql.recall_hits import SqlRecallHitReader, SqlRecallHitStore
     from agentcore.stores.sql.record_store import SqlSignalReader, SqlSignalStore
     from agentcore.stores.sql.settings import (
@@ -112,6 +114,21 @@ class ReadView(Protocol):
     @property
     def authorship(self) -> "SqlAuthorshipReader":
         """Who wrote records."""
+        ...
+
+    @property
+    def pages(self) -> "SqlPageReader":
+        """Records page by page."""
+        ...
+
+    @property
+    def tokens(self) -> "SqlTokenStore":
+        """Bearer tokens, of whatever scope."""
+        ...
+
+    @property
+    def receipts(self) -> "SqlReceiptStore":
+        """Receipts of requests."""
         ...
 
     @property

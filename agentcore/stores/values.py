@@ -290,6 +290,19 @@ class Forgotten:
     withheld: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class PagePlace:
+    """Where a page of records ends: later pages go on there, whatever was changed, added or removed meanwhile.
+
+    Args:
+        recorded_at: When the last record of the page was stored, which never changes.
+        record_id: Its id; it need not exist any longer.
+    """
+
+    recorded_at: datetime
+    record_id: str
+
+
 class WriteKind(StrEnum):
     """What a write did to a record."""
 

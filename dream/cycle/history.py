@@ -55,7 +55,8 @@ class EntryHistory:
             "entry": None if self.entry is None else entry_json(self.entry),
             "verdict": None if self.entry is None else self.entry.verdict.value,
             "writes": [write.to_json() for write in self.writes],
-            "history": _history(self.rows, self.asked_by),
+            "history": _history(self.rows),
+            "asked_by": dict(sorted(self.asked_by.items())),
             "ancestors": [to_image(entry) for entry in self.ancestors],
             "turns": [to_image(turn) for turn in self.turns],
             "descendants": [to_image(entry) for entry in self.descendants],
@@ -95,11 +96,8 @@ def _ancestors(view: ReadView, entry: MemoryEntry) -> list[MemoryEntry]:
     return list(found.values())
 
 
-def _history(rows: Sequence[JournalRow], asked_by: Mapping[str, str]) -> list[dict[str, Any]]:
-    return [
-        {**row.to_json(), "run_id": row.run_id, "actor": row.actor, "asked_by": asked_by.get(row.run_id)}
-        for row in rows
-    ]
+def _history(rows: Sequence[JournalRow]) -> list[dict[str, Any]]:
+    return [{**row.to_json(), "run_id": row.run_id, "actor": row.actor} for row in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +126,8 @@ class SkillHistory:
             "name": self.name,
             "skill": None if self.skill is None else to_image(self.skill),
             "writes": [write.to_json() for write in self.writes],
-            "history": _history(self.rows, self.asked_by),
+            "history": _history(self.rows),
+            "asked_by": dict(sorted(self.asked_by.items())),
             "former": [to_image(skill) for skill in self.former],
         }
 

@@ -66,6 +66,7 @@ class SqlRecordStore(SqlRecordReader[R]):
         row = self._rows.write(self._transaction, record) | {"version": 1}
         self._transaction.change()
         self._transaction.insert_new(self._rows.table, kind_of(record).value, [row])
+        self._transaction.inserted.append((kind_of(record), record.id))
 
     def replace(self, before: R, after: R, /) -> None:
         """Write *after* over *before*; StaleVersionError if the stored version is another than *before*'s."""
@@ -168,6 +169,7 @@ class SqlSignalStore(SqlSignalReader[S]):
             self._transaction.change()
             rows = [self._rows.write(self._transaction, signal) for signal in signals]
             self._transaction.insert_new(self._rows.table, "signal", rows)
+            self._transaction.inserted += [(kind_of(signal), signal.id) for signal in signals]
             if any_counts(self._transaction, {signal.session_id for signal in signals}):
                 self._transaction.note_activity()
 

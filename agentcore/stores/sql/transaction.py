@@ -93,6 +93,7 @@ class Transaction:
         was_active: Whether people or agents did something in it.
         written: What it did to entries and skills, by kind and id.
         erased: Those that it removed.
+        inserted: All records that it inserted, by kind and id.
     """
 
     connection: Connection
@@ -107,6 +108,7 @@ class Transaction:
     was_active: bool = False
     written: dict[tuple[RecordKind, str], WriteKind] = field(default_factory=dict[tuple[RecordKind, str], WriteKind])
     erased: set[tuple[RecordKind, str]] = field(default_factory=set[tuple[RecordKind, str]])
+    inserted: list[tuple[RecordKind, str]] = field(default_factory=list[tuple[RecordKind, str]])
     _committed: int | None = None
     _explicit: int = 0
     _revision: int | None = None
@@ -134,6 +136,11 @@ class Transaction:
         for one in ((kind, record_id) for record_id in record_ids):
             self.written.pop(one, None)
             self.erased.add(one)
+
+    @property
+    def touched(self) -> Sequence[tuple[RecordKind, str]]:
+        """What it inserted, changed or removed, each record once."""
+        return list(dict.fromkeys((*self.inserted, *self.written, *sorted(self.erased))))
 
     @property
     def is_changing(self) -> bool:

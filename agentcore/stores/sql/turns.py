@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, func, or_, select, update
 
 from agentcore.domain.conversation import ConversationSession, Turn
+from agentcore.domain.records import RecordKind
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.feed import TURNS, read_feed
 from agentcore.stores.sql.prepared import Prepared, PreparedByKey
@@ -237,6 +238,7 @@ class SqlTurnStore(SqlTurnReader):
             for turn, position in zip(new, positions, strict=True)
         ]
         self._transaction.insert_new(turns, "turn", rows)
+        self._transaction.inserted += [(RecordKind.TURN, turn.id) for turn in new]
         if any_counts(self._transaction, {turn.session_id for turn in new}):
             self._transaction.note_activity()
 

@@ -12,12 +12,14 @@ from agentcore.domain.records import RECORD_TYPES, Record, RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
+from agentcore.stores.sql.access import SqlReceiptStore, SqlTokenStore
 from agentcore.stores.sql.authorship import SqlAuthorshipReader
 from agentcore.stores.sql.documents import SqlDocumentStore
 from agentcore.stores.sql.entries import SqlEntryStore
 from agentcore.stores.sql.feed import SqlActivityStore
 from agentcore.stores.sql.forget import forget, forget_turns, withhold
 from agentcore.stores.sql.leases import SqlBusyStore, SqlLeaseStore
+from agentcore.stores.sql.pages import SqlPageReader
 from agentcore.stores.sql.recall_hits import SqlRecallHitStore
 from agentcore.stores.sql.record_store import (
     FEEDBACK,
@@ -79,6 +81,21 @@ class SqlUnit:
     def authorship(self) -> SqlAuthorshipReader:
         """Who wrote records."""
         return SqlAuthorshipReader(self.transaction)
+
+    @property
+    def pages(self) -> SqlPageReader:
+        """Records page by page."""
+        return SqlPageReader(self.transaction)
+
+    @property
+    def tokens(self) -> SqlTokenStore:
+        """Bearer tokens, of whatever scope."""
+        return SqlTokenStore(self.transaction)
+
+    @property
+    def receipts(self) -> SqlReceiptStore:
+        """Receipts of requests."""
+        return SqlReceiptStore(self.transaction)
 
     @property
     def revision(self) -> int:

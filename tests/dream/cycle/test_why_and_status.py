@@ -159,7 +159,7 @@ async def test_why_names_the_pass_that_changed_an_entry_and_who_asked_for_the_ru
     with acting_as(Actor(ActorKind.TOKEN, "laptop")):
         undone = await world.dreams.undo(run.run_id)
     told = (await world.dreams.why(copy.id)).to_json()
-    assert [(row["run_id"], row["actor"], row["asked_by"]) for row in told["history"]] == [
+    assert [(row["run_id"], row["actor"], told["asked_by"][row["run_id"]]) for row in told["history"]] == [
         (run.run_id, "pass:exact-fold", "person:ana"),
         (undone.run_id, "token:laptop", "token:laptop"),
     ]

@@ -6,7 +6,7 @@ on both databases. Structured columns are JSON text written by orjson. A change 
 `agentcore.stores.sql.migrations.versions`, which spells its tables out.
 """
 
-from agentcore.stores.sql.schema.access import record_writes
+from agentcore.stores.sql.schema.access import access_tokens, receipts, record_writes
 from agentcore.stores.sql.schema.dreams import (
     cursors,
     decisions,
@@ -65,6 +65,7 @@ __all__ = [
     "RETIRED_REVISIONS",
     "REVISION",
     "WHERE",
+    "access_tokens",
     "busy_holders",
     "change_feed",
     "cursors",
@@ -89,6 +90,7 @@ __all__ = [
     "promotions",
     "proposals",
     "recall_hits",
+    "receipts",
     "record_writes",
     "refused_texts",
     "reopened",

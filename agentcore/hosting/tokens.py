@@ -1,0 +1,106 @@
+"""Makes, checks and takes back the bearer tokens of clients."""
+
+import hashlib
+import secrets
+from collections.abc import Collection, Iterable
+from datetime import datetime, timedelta
+from typing import Final
+
+from agentcore.clock import Clock
+from agentcore.domain.access import AccessToken, Right
+from agentcore.domain.scope import Scope
+from agentcore.domain.scope_pattern import ScopePattern
+from agentcore.errors import InvalidContentError, InvalidOptionsError
+from agentcore.hosting.checks import clean_member, clean_name
+from agentcore.stores.storage import Storage
+
+PREFIX: Final = "dream_"
+"""How secrets begin, so that scanners of repositories know them."""
+
+_FRESH = timedelta(seconds=1)
+_KNOWN = 1_024
+
+
+class AccessTokens:
+    """The bearer tokens of a host, for all its scopes; lives as long as the host.
+
+    A secret is 256 random bits; only its SHA-256 is stored, so that who reads the database cannot use it.
+
+    Args:
+        storage: Where they are kept.
+        clock: Tells when they expire.
+    """
+
+    def __init__(self, storage: Storage, *, clock: Clock) -> None:
+        self._storage = storage
+        self._clock = clock
+        self._seen: dict[str, tuple[datetime, AccessToken | None]] = {}
+
+    async def create(
+        self,
+        name: str,
+        *,
+        scopes: Iterable[str],
+        rights: Collection[Right | str],
+        lifetime: timedelta | None = None,
+    ) -> tuple[str, AccessToken]:
+        """Make a token.
+
+        Args:
+            name: What people call it, at most 64 characters.
+            scopes: The scopes it reaches, each with or without wildcards (`acme/*/*`).
+            rights: What it may do there.
+            lifetime: How long it holds; None for ever.
+
+        Returns:
+            The secret, which is told this once, and what is kept of it.
+
+        Raises:
+            InvalidInputError: one of these cannot be taken, or a token that holds has the name.
+        """
+        called = clean_name("name", name)
+        if len(called) > 64 or not called.isprintable():
+            raise InvalidContentError(field="name", problem="it must be at most 64 printable characters")
+        patterns = tuple(map(ScopePattern.parse, scopes))
+        given = frozenset(clean_member(Right, "right", right) for right in rights)
+        if not patterns or not given:
+            raise InvalidOptionsError(field="scopes and rights", value="none", allowed="give at least one of each")
+        if lifetime is not None and lifetime <= timedelta():
+            raise InvalidOptionsError(field="lifetime", value=lifetime, allowed="give more than nothing")
+        now, secret = self._clock.now(), PREFIX + secrets.token_urlsafe(32)
+        token = AccessToken(
+            name=called,
+            scopes=patterns,
+            rights=given,
+            created_at=now,
+            expires_at=None if lifetime is None else now + lifetime,
+        )
+        await self._storage.write(Scope.default(), lambda unit: unit.tokens.add(token, _digest(secret)))
+        return secret, token
+
+    async def list(self) -> "list[AccessToken]":
+        """Return all tokens, revoked and expired ones too, the newest last."""
+        return await self._storage.read(Scope.default(), lambda view: view.tokens.every())
+
+    async def revoke(self, name: str) -> bool:
+        """Take a token back; every process refuses it within a second. Return whether one of this name held."""
+        self._seen.clear()
+        return await self._storage.write(Scope.default(), lambda unit: unit.tokens.revoke(name))
+
+    async def resolve(self, secret: str) -> AccessToken | None:
+        """Return what *secret* stands for; None if it is unknown, revoked or expired.
+
+        The database is asked for the hash of the secret, so that the time of the answer tells nothing of other secrets.
+        """
+        digest, now = _digest(secret), self._clock.now()
+        known = self._seen.get(digest)
+        if known is None or not known[0] <= now < known[0] + _FRESH:
+            token = await self._storage.read(Scope.default(), lambda view: view.tokens.by_digest(digest))
+            if len(self._seen) >= _KNOWN:
+                self._seen.clear()
+            self._seen[digest] = known = (now, token)
+        return known[1] if known[1] is not None and known[1].holds(now) else None
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode(errors="surrogatepass")).hexdigest()
