@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
@@ -375,12 +376,10 @@ class SqlEntryStore(SqlEntryReader):
         for chunk in chunks(texts):
             self._connection.execute(delete(entry_sources).where(entry_sources.c.entry_pk.in_(chunk)))
             self._connection.execute(delete(entries).where(entries.c.pk.in_(chunk)))
-        for chunk in chunks(sorted(set(ids)) if texts else ()):
-            for table in (recall_hits, phase_hits):
-                self._transaction.execute(delete(table).where(of_my_scope(table), table.c.entry_id.in_(chunk)))
         if texts:
-            self._transaction.removed(texts)
-            self._transaction.erase(RecordKind.ENTRY, ids)
+            for table, chunk in product((recall_hits, phase_hits), chunks(sorted(set(ids)))):
+                self._transaction.execute(delete(table).where(of_my_scope(table), table.c.entry_id.in_(chunk)))
+            self._transaction.removed(texts, RecordKind.ENTRY, ids)
         return len(texts)
 
     def _locked_versions(self, entry_ids: Iterable[str]) -> dict[str, int]:

@@ -163,8 +163,7 @@ class SqlSkillStore(SqlSkillReader, SqlRecordStore[Skill]):
         for chunk in chunks(keys):
             self._connection.execute(delete(skills).where(skills.c.pk.in_(chunk)))
         if keys:
-            self._transaction.removed(keys, told_in=SKILLS.removed)
-            self._transaction.erase(RecordKind.SKILL, ids)
+            self._transaction.removed(keys, RecordKind.SKILL, ids, told_in=SKILLS.removed)
         return len(keys)
 
     def _is_renewed(self, before: Skill, after: Skill) -> bool:

@@ -131,12 +131,6 @@ class Transaction:
         """Note what was done to records, for `why`; None is nothing that counts."""
         self.written.update(((kind, record_id), done) for record_id, done in writes if done is not None)
 
-    def erase(self, kind: RecordKind, record_ids: Iterable[str]) -> None:
-        """Note that records are gone: nothing is told of them any longer."""
-        for one in ((kind, record_id) for record_id in record_ids):
-            self.written.pop(one, None)
-            self.erased.add(one)
-
     @property
     def touched(self) -> Sequence[tuple[RecordKind, str]]:
         """What it inserted, changed or removed, each record once."""
@@ -194,10 +188,20 @@ class Transaction:
             self.was_active = True
             self._explicit += explicit_entries
 
-    def removed(self, keys: Iterable[int], *, told_in: Column[Any] = change_feed.c.removed) -> None:
-        """Tell the feed that records are gone, in the column of their kind."""
+    def removed(
+        self,
+        keys: Iterable[int],
+        kind: RecordKind | None = None,
+        record_ids: Iterable[str] = (),
+        *,
+        told_in: Column[Any] = change_feed.c.removed,
+    ) -> None:
+        """Tell the feed that records are gone, in the column of their kind; those named are deleted."""
         self.change()
         self._removed.setdefault(told_in.name, []).extend(keys)
+        gone: set[tuple[RecordKind, str]] = set() if kind is None else {(kind, record_id) for record_id in record_ids}
+        self.erased |= gone
+        self.written = {one: done for one, done in self.written.items() if one not in gone}
 
     def insert_new(self, table: Table, kind: str, rows: Sequence[dict[str, Any]]) -> None:
         """Insert records, all of them or none.

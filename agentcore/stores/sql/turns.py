@@ -271,7 +271,7 @@ class SqlTurnStore(SqlTurnReader):
             self._connection.execute(delete(turns).where(turns.c.pk.in_(chunk)))
         if keys:
             drop_refused_texts(self._transaction, ids)
-            self._transaction.removed(keys, told_in=TURNS.removed)
+            self._transaction.removed(keys, RecordKind.TURN, ids, told_in=TURNS.removed)
         return len(keys)
 
     def _mark(self, turn_ids: Collection[str], where: ColumnElement[bool], consumed_at: int | None) -> int:

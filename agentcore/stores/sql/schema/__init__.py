@@ -51,10 +51,10 @@ from agentcore.stores.sql.schema.records import (
     withheld,
 )
 
-REVISION = "0018"
+REVISION = "0020"
 """The Alembic revision this code reads and writes."""
 
-KNOWN_REVISIONS = ("0009", "0010", "0011", "0012", "0013", "0014", "0015", "0016", "0017", "0018")
+KNOWN_REVISIONS = ("0009", "0010", "0011", "0012", "0013", "0014", "0015", "0016", "0017", "0018", "0019", "0020")
 """Every revision that a database can have to be opened, oldest first."""
 
 RETIRED_REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")

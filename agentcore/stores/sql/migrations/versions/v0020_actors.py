@@ -5,8 +5,8 @@ from alembic import op
 
 from agentcore.stores.sql.migrations.first_schema.shapes import ID, columns, key, row_key, scope, unique
 
-revision = "0018"
-down_revision = "0017"
+revision = "0020"
+down_revision = "0019"
 
 
 def upgrade() -> None:
