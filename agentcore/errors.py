@@ -7,6 +7,7 @@
     │   ├── InvalidSubjectTimeError
     │   ├── InvalidOptionsError
     │   ├── InvalidLanguageError
+    │   ├── ForgottenSourceError
     │   └── UnknownRecordError
     ├── HostError                   the host cannot do this now
     │   ├── HostNotStartedError
@@ -77,6 +78,16 @@ class InvalidLanguageError(InvalidInputError):
 
     def __init__(self, *, code: str, problem: str) -> None:
         super().__init__(f"The words of the language {code!r} cannot be read: {problem}.")
+
+
+class ForgottenSourceError(InvalidInputError):
+    """What was handed in rests on something that a person had forgotten."""
+
+    def __init__(self, *, source: str) -> None:
+        super().__init__(
+            f"It rests on {source}, which a person had forgotten: "
+            "leave that source out if somebody has said it anew since.",
+        )
 
 
 class UnknownRecordError(InvalidInputError):

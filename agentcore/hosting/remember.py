@@ -15,7 +15,7 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.temporal import absorb, foldable
 from agentcore.domain.text import clean_category, clean_tags, fold_key
-from agentcore.errors import HostNotStartedError, StorageUnavailableError
+from agentcore.errors import ForgottenSourceError, HostNotStartedError, StorageUnavailableError
 from agentcore.hosting.checks import (
     clean_importance,
     clean_instant,
@@ -153,7 +153,14 @@ class MemoryWriter:
         self._same_text: dict[str, list[str]] = {}
 
     def take(self, said: Sequence[tuple[Observation, str]]) -> Entries:
-        """Store checked texts, or reinforce what is known; return the entry of each, as it is now stored."""
+        """Store checked texts, or reinforce what is known; return the entry of each, as it is now stored.
+
+        Raises:
+            ForgottenSourceError: one rests on what a person had forgotten.
+        """
+        forgotten = self._unit.tombstones.touched({source for observation, _ in said for source in observation.sources})
+        if forgotten:
+            raise ForgottenSourceError(source=str(min(forgotten)))
         keys = [fold_key(content) for _, content in said]
         for entry in self._unit.entries.with_fold_keys(set(keys)):
             self._stored[entry.id] = entry

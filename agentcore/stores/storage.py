@@ -18,7 +18,7 @@ from agentcore.domain.actor import Actor
 from agentcore.domain.decay import Decay
 from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.scope import Scope
-from agentcore.stores.values import Forgotten, Present
+from agentcore.stores.values import Forgotten, Present, SaysIt, Tombstone, TurnsChoice
 
 if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy costs a third of a second
     from contextlib import AbstractAsyncContextManager
@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy cos
         SqlSwitchStore,
     )
     from agentcore.stores.sql.skills import SqlSkillReader, SqlSkillStore
+    from agentcore.stores.sql.tombstones import SqlTombstoneReader, SqlTombstoneStore
     from agentcore.stores.sql.turns import SqlTurnReader, SqlTurnStore
     from agentcore.stores.sql.vectors import SqlVectorReader, SqlVectorStore
     from agentcore.stores.sql.withheld import SqlWithheldReader, SqlWithheldStore
@@ -222,6 +223,11 @@ class ReadView(Protocol):
         ...
 
     @property
+    def tombstones(self) -> "SqlTombstoneReader":
+        """What was forgotten, by its id."""
+        ...
+
+    @property
     def learnable(self) -> "ReadView":
         """The same view without turns and signals that nothing is to be learnt from; they still count as stored.
 
@@ -335,6 +341,19 @@ class UnitOfWork(ReadView, Protocol):
         """What is told to nobody since a person asked to forget what it says."""
         ...
 
+    @property
+    def tombstones(self) -> "SqlTombstoneStore":
+        """What was forgotten, by its id."""
+        ...
+
+    def obey(self, tombstones: Collection[Tombstone]) -> Forgotten:
+        """Remove what tombstones of elsewhere touch, and set them: what a restored backup has to do.
+
+        Those of the same scope in the database that the backup replaces, made since. What cites a forgotten record
+        goes; what rests on other sentences of a turn stays.
+        """
+        ...
+
     def of_kind(self, kind: RecordKind) -> RecordStore[Any]:
         """Return the store of one kind of record."""
         ...
@@ -350,7 +369,9 @@ class UnitOfWork(ReadView, Protocol):
         """
         ...
 
-    def forget(self, entry_id: str) -> Forgotten:
+    def forget(
+        self, entry_id: str, *, choice: TurnsChoice = TurnsChoice.CITED, says_it: SaysIt | None = None
+    ) -> Forgotten:
         """Remove an entry, its equal texts and what was derived from it alone, and scrub every copy of the text.
 
         A merge with other sources goes too; the sources it took the place of are brought back first. Turns that the

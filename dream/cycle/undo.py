@@ -1,6 +1,6 @@
 """Takes back what the journal holds, wherever nothing changed since, and brings retired entries back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -8,13 +8,13 @@ from itertools import groupby
 from typing import Final
 
 from agentcore.domain.document import StoredDocument
-from agentcore.domain.memory import MemoryEntry, Status
-from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, text_of
+from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Status
+from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, cited_by, kind_of, text_of
 from agentcore.domain.scope import Scope
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
 from agentcore.domain.validity import revived
-from agentcore.errors import InvalidContentError, UnknownRecordError
+from agentcore.errors import ForgottenSourceError, InvalidContentError, UnknownRecordError
 from agentcore.hosting.services import HostServices
 from agentcore.stores.storage import Origin, ReadView, UnitOfWork
 from agentcore.workspace.differences import difference, own_left
@@ -66,6 +66,11 @@ def _text(document: StoredDocument | None) -> str | None:
     return None if document is None else document.content
 
 
+_SOURCES: Final = {
+    RecordKind.ENTRY: SourceKind.ENTRY,
+    RecordKind.TURN: SourceKind.TURN,
+    RecordKind.FEEDBACK: SourceKind.FEEDBACK,
+}
 UNDO: Final = "undo"
 RESTORE: Final = "restore"
 
@@ -167,14 +172,18 @@ class _Obstacles:
 
     Args:
         forgotten: When texts were forgotten, by fold key.
+        touched: Records that are forgotten, among those that would come back and what these rest on.
         held: Ids of the active skills by name.
     """
 
     forgotten: Mapping[str, datetime]
+    touched: AbstractSet[SourceRef]
     held: Mapping[str, str]
 
     def forgot(self, row: JournalRow, before: Record | None, present: Record | None) -> bool:
-        """Tell whether the text that would come back was forgotten and not said anew since."""
+        """Tell whether what would come back was forgotten, by its origin, or by its text and not said anew since."""
+        if before is not None and not self.touched.isdisjoint(_chain(before)):
+            return True
         text, stored = (None if record is None else text_of(record) for record in (before, present))
         if text is None:
             return False
@@ -203,7 +212,7 @@ def _newest_first(rows: Sequence[JournalRow], size: int) -> list[list[JournalRow
 def _undo_batch(unit: UnitOfWork, writer: StepWriter, rows: Sequence[JournalRow], undone: Undone) -> None:
     """Take back *rows* (newest first) in this transaction, as a step of an undoing run."""
     books = dream_stores(unit)
-    obstacles = _Obstacles(_forgotten(unit, rows), _held(unit, rows))
+    obstacles = _Obstacles(_forgotten(unit, rows), _touched(unit, rows), _held(unit, rows))
     state = _present(unit, rows)
     stored, refused = dict(state), len(undone.refused)
     change_sets: list[ChangeSet] = []
@@ -343,8 +352,24 @@ def _forgotten(unit: UnitOfWork, rows: Sequence[JournalRow]) -> dict[str, dateti
     return unit.forgotten.since({fold_key(text) for text in texts if text is not None})
 
 
+def _touched(unit: UnitOfWork, rows: Sequence[JournalRow]) -> set[SourceRef]:
+    befores = [row.record_before for row in rows if row.operation != PURGE]
+    chain = {ref for record in befores if record is not None for ref in _chain(record)}
+    # What rested on other sentences of a turn was spared when it was forgotten.
+    return unit.tombstones.touched(chain, whole=True)
+
+
+def _chain(record: Record) -> tuple[SourceRef, ...]:
+    """Return what a record rests on, and the record itself."""
+    kind = _SOURCES.get(kind_of(record))
+    return cited_by(record) if kind is None else (*cited_by(record), SourceRef(kind, record.id))
+
+
 def _restore(unit: UnitOfWork, writer: StepWriter, entry_id: str) -> None:
     before, after = _revival(unit, entry_id)
+    forgotten = unit.tombstones.touched(_chain(before), whole=True)
+    if forgotten:
+        raise ForgottenSourceError(source=str(min(forgotten)))
     made = Change[Record](before=before, after=after, reason="brought back by a person")
     change_set = ChangeSet(operation=RESTORE, changes=(made,))
     writer.write(unit, StepDraft(proposal=Proposal(), batch=[]), Admission(accepted=[change_set]))

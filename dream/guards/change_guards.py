@@ -12,8 +12,8 @@ from typing import TypeVar, cast
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
-from agentcore.domain.memory import MemoryEntry, SourceKind, Status, Trust
-from agentcore.domain.records import Record, RecordKind
+from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Status, Trust
+from agentcore.domain.records import Record, RecordKind, cited_by
 from agentcore.domain.skill import Skill
 from agentcore.domain.temporal import Temporal, merge_observations
 from agentcore.recall.off_limits import named_topic
@@ -34,7 +34,7 @@ class Knowledge:
         declined: Fingerprints that a person took back.
         protected: Categories that no pass changes.
         turns: Turns that the entries of the change sets cite, by id.
-        withheld: Those of them that are told to nobody, since a person asked to forget what they say.
+        withheld: Records that are forgotten, or told to nobody since a person asked to forget what they say.
         needed: When those entries that the change sets count as promoted for the first time were recalled last.
         off_limits: Topics about which nothing is to be kept, in the person's words.
         protect_importance: Base importance that makes an entry undroppable: nothing that a pass heard starts there.
@@ -45,7 +45,7 @@ class Knowledge:
     declined: frozenset[str] = frozenset()
     protected: tuple[str, ...] = ()
     turns: Mapping[str, Turn] = field(default_factory=dict[str, Turn])
-    withheld: frozenset[str] = frozenset()
+    withheld: frozenset[SourceRef] = frozenset()
     needed: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
     off_limits: tuple[str, ...] = ()
     protect_importance: float = 0.8
@@ -80,6 +80,17 @@ def _changes(change_set: ChangeSet, of: type[R]) -> list[Change[R]]:
     return [cast("Change[R]", change) for change in change_set.changes if isinstance(change.record, of)]
 
 
+def cites_nothing_forgotten(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None:
+    """Refuse what newly rests on a record that was forgotten or is withheld; what rested on it before was spared."""
+    if not knowledge.withheld:
+        return None
+    known = {source for change in change_set.changes for source in cited_by(change.before)}
+    for change in change_set.changes:
+        if knowledge.withheld.intersection(cited_by(change.after)) - known:
+            return Refusal(Refused.FORGOTTEN, change.record_id)
+    return None
+
+
 def keeps_words(change_set: ChangeSet, _knowledge: Knowledge) -> Refusal | None:
     """Refuse turns that nobody said, turns that say something else than before, and reading one a second time."""
     for change in _changes(change_set, Turn):
@@ -99,8 +110,7 @@ def raises_nothing(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | Non
 
     Importance is what a reader sees: neither the base nor the instant it fades from may be later or larger than in any
     source. Observations are those of the sources; turns that an entry newly cites are sources too, and each of a
-    person is one observation. Generated turns are none, withheld ones
-    bar the entry. An entry that counts as promoted for the first time was seen
+    person is one observation. Generated turns are none. An entry that counts as promoted for the first time was seen
     when it was recalled last.
     """
     changes = _changes(change_set, MemoryEntry)
@@ -113,8 +123,6 @@ def raises_nothing(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | Non
         said = _newly_cited(after, before, knowledge)
         if any(turn.generated for turn in said):
             return Refusal(Refused.NOT_EVIDENCE, after.id)
-        if any(turn.id in knowledge.withheld for turn in said):
-            return Refusal(Refused.FORGOTTEN, after.id)
         if after.trust > _most_trust(change, before, said):
             return Refusal(Refused.TRUST_RAISED, after.id)
         if change.before is not None:
@@ -358,7 +366,13 @@ GUARDS_OF: Mapping[RecordKind, tuple[Guard, ...]] = {
 }
 """The laws of each kind of record that dreams change."""
 
-GUARDS: tuple[Guard, ...] = (keeps_records, *chain.from_iterable(GUARDS_OF.values()), names_no_topic, respects_undo)
+GUARDS: tuple[Guard, ...] = (
+    keeps_records,
+    cites_nothing_forgotten,
+    *chain.from_iterable(GUARDS_OF.values()),
+    names_no_topic,
+    respects_undo,
+)
 
 
 def first_refusal(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None:

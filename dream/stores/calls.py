@@ -10,7 +10,8 @@ from sqlalchemy import bindparam, delete, func, insert, null, select
 
 from agentcore.domain.temporal import to_micros
 from agentcore.llm.chat import Completion, FinishReason, Usage
-from agentcore.stores.sql.schema import forgotten, model_calls, model_failures
+from agentcore.stores.sql.schema import model_calls, model_failures
+from agentcore.stores.sql.tombstones import SqlTombstoneReader
 from agentcore.stores.sql.transaction import encode, of_my_scope
 from dream.domain.rounds import AskedRound, RoundCost, RoundKind
 
@@ -28,7 +29,7 @@ CANCELLED = "cancelled"
 """The failure of a call that was given up for a person's turn."""
 
 Forgets: TypeAlias = tuple[int, "int | None"]
-"""How many texts of a scope are forgotten, and when the last one was, microseconds since 1970."""
+"""How many tombstones a scope has, and when the last was set, microseconds since 1970."""
 
 SHARED = "+"
 """Ends the key of an answer that several exchanges share, until it is split."""
@@ -53,7 +54,6 @@ _SUMS = tuple(
     for table, at in ((model_calls, model_calls.c.answered_at), (model_failures, model_failures.c.failed_at))
 )
 _TEXTS = frozenset({"pk", "scope_id", "request", "answer"})
-_FORGETS = select(func.count(), func.max(forgotten.c.forgotten_at)).where(of_my_scope(forgotten))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,8 +142,7 @@ class CallStore:
 
     def forgets(self) -> Forgets:
         """Return what the next `forget` changes."""
-        count, latest = self._transaction.execute(_FORGETS).one()
-        return count, latest
+        return SqlTombstoneReader(self._transaction).state()
 
     def save(
         self, key: CallKey, *, asked: NextRound, completion: Completion, record_ids: Sequence[str], since: Forgets

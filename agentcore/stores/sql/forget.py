@@ -1,37 +1,50 @@
-"""Forgets what a person asks to forget: the text leaves every table, and a salted hash keeps it from coming back.
+"""Forgets what a person asks to forget: the text leaves every table, and tombstones keep it from coming back.
 
 What was derived from the text alone goes with it. A merge that also holds other sources goes too, and the sources it
 took the place of are brought back first. Turns that say it are withheld, and the sentences that say it are redacted.
 """
 
-import secrets
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from sqlalchemy import delete, func, insert, select, update
+import orjson
+from sqlalchemy import delete, func, insert, select
 
 from agentcore.domain.evidence import SourceKind
 from agentcore.domain.memory import MemoryEntry
-from agentcore.domain.signals import FeedbackKind
+from agentcore.domain.records import evidence_of
 from agentcore.domain.temporal import to_micros
 from agentcore.domain.text import fold_key, normalise
 from agentcore.domain.validity import revived
 from agentcore.errors import UnknownRecordError
 from agentcore.stores.sql.entries import SqlEntryStore
-from agentcore.stores.sql.schema import entries, feedback, forgotten, turns
-from agentcore.stores.sql.scrub import REMOVED_TEXT, scrub
-from agentcore.stores.sql.settings import SALT_SETTING, SqlSettingsStore, fingerprint
+from agentcore.stores.sql.redact import corrections_of, delete_feedback, delete_session_signals, redact
+from agentcore.stores.sql.schema import entries, forgotten, turns
+from agentcore.stores.sql.scrub import says, scrub
+from agentcore.stores.sql.settings import SqlImportLedger
+from agentcore.stores.sql.tombstones import SqlTombstoneStore, is_hashed
 from agentcore.stores.sql.transaction import Transaction, chunks
 from agentcore.stores.sql.withheld import SqlWithheldStore
-from agentcore.stores.values import Forgotten, Withheld
+from agentcore.stores.values import Forgotten, SaysIt, Tombstone, TombstoneKind, TurnsChoice, Withheld
 
-_ENDS: Final = (".", "!", "?", "…", "。", "\uff01", "\uff1f", "।")
 _MOST_COMPOSED: Final = 3
 """Characters into which case folding takes one apart at most."""
 
 
-def forget(transaction: Transaction, entry_id: str) -> Forgotten:
+def forget(
+    transaction: Transaction,
+    entry_id: str,
+    *,
+    choice: TurnsChoice = TurnsChoice.CITED,
+    says_it: SaysIt | None = None,
+) -> Forgotten:
     """Remove an entry, its equal texts and what was derived from it alone; scrub every copy of the text.
+
+    Args:
+        transaction: In which everything happens.
+        entry_id: What a person asked to forget.
+        choice: What of the conversation goes with it.
+        says_it: What else says it, where the choice is all of it.
 
     Raises:
         UnknownRecordError: there is no such entry.
@@ -40,11 +53,18 @@ def forget(transaction: Transaction, entry_id: str) -> Forgotten:
     entry = store.get(entry_id)
     if entry is None:
         raise UnknownRecordError(kind="entry", value=entry_id)
-    doomed = _doomed(transaction, store, entry)
+    also = says_it if says_it is not None and choice is TurnsChoice.ALL else SaysIt()
+    corrections = [*store.derived_from(SourceKind.FEEDBACK.value, *also.feedback)]
+    doomed = _doomed(transaction, store, entry) | _with_derived(store, [*store.get_many(also.entries), *corrections])
     spared, unsaid = _revive(transaction, store, doomed)
-    withheld = _withhold_forgotten(transaction, entry, doomed, unsaid.values())
-    _redact(transaction, withheld, doomed.values())
-    return _remove(transaction, doomed, spared, withheld)
+    named = _said_of(transaction, entry, doomed, () if choice is TurnsChoice.NONE else unsaid.values())
+    withheld = _withhold(transaction, entry.id, {*named, *also.turns})
+    _bury(transaction, TombstoneKind.TURN, withheld, whole=False)
+    _forget_feedback(transaction, also.feedback)
+    if choice is not TurnsChoice.NONE:
+        redact(transaction, withheld, doomed.values(), also.turns)
+    redacted = () if choice is TurnsChoice.NONE else withheld
+    return _remove(transaction, doomed, spared, withheld, redacted)
 
 
 def forget_turns(transaction: Transaction, *, turn_id: str | None = None, session_id: str | None = None) -> Forgotten:
@@ -59,8 +79,17 @@ def forget_turns(transaction: Transaction, *, turn_id: str | None = None, sessio
     if not said:
         kind, value = ("session", session_id) if turn_id is None else ("turn", turn_id)
         raise UnknownRecordError(kind=kind, value=value or "")
+    noted: Collection[str] = ()
+    if session_id is not None:
+        _bury(transaction, TombstoneKind.SESSION, (session_id,))
+        noted = delete_session_signals(transaction, session_id)
+    return forget_said(transaction, said, noted)
+
+
+def forget_said(transaction: Transaction, said: tuple[str, ...], noted: Collection[str] = ()) -> Forgotten:
+    """Redact these turns whole, and remove what was learnt from them and from the feedback *noted*."""
     store = SqlEntryStore(transaction)
-    corrections = _corrections(transaction, said)
+    corrections = {*corrections_of(transaction, said), *noted}
     learnt = [
         *store.derived_from(SourceKind.TURN.value, *said),
         *store.derived_from(SourceKind.FEEDBACK.value, *corrections),
@@ -68,8 +97,22 @@ def forget_turns(transaction: Transaction, *, turn_id: str | None = None, sessio
     doomed = _with_derived(store, learnt)
     spared, _ = _revive(transaction, store, doomed)
     SqlWithheldStore(transaction).add([Withheld(SourceKind.TURN, one, one) for one in said])
-    _redact(transaction, said)
-    return _remove(transaction, doomed, spared, said)
+    _bury(transaction, TombstoneKind.TURN, said)
+    _forget_feedback(transaction, corrections)
+    redact(transaction, said)
+    return _remove(transaction, doomed, spared, said, said)
+
+
+def forget_entries(transaction: Transaction, asked: Iterable[MemoryEntry], said: Collection[str]) -> Forgotten:
+    """Remove these entries with all that was derived from them, and redact what they rest on in the turns *said*."""
+    doomed = _with_derived(SqlEntryStore(transaction), asked)
+    spared, _ = _revive(transaction, SqlEntryStore(transaction), doomed)
+    for one in said:
+        cites = [gone.id for gone in doomed.values() if one in _cited([gone])]
+        _withhold(transaction, cites[0] if cites else one, [one])
+    withheld = tuple(sorted(said))
+    redact(transaction, withheld, doomed.values())
+    return _remove(transaction, doomed, spared, withheld, withheld)
 
 
 def _revive(
@@ -84,60 +127,33 @@ def _revive(
 
 
 def _remove(
-    transaction: Transaction, doomed: Mapping[str, MemoryEntry], spared: Iterable[MemoryEntry], said: tuple[str, ...]
+    transaction: Transaction,
+    doomed: Mapping[str, MemoryEntry],
+    spared: Iterable[MemoryEntry],
+    said: tuple[str, ...],
+    redacted: tuple[str, ...],
 ) -> Forgotten:
     """Scrub every copy of the doomed entries and of what the turns *said*, and delete the entries."""
     scrub(transaction, {gone.id: gone.content for gone in doomed.values()}, said)
     SqlEntryStore(transaction).delete(doomed)
+    _bury(transaction, TombstoneKind.ENTRY, doomed)
+    items = SqlImportLedger(transaction).take([*doomed, *redacted])
+    SqlTombstoneStore(transaction).add_items(items, transaction.now)
     transaction.forgot = True
-    return Forgotten(removed=tuple(sorted(doomed)), restored=tuple(source.id for source in spared), withheld=said)
+    restored = tuple(source.id for source in spared)
+    return Forgotten(removed=tuple(sorted(doomed)), restored=restored, withheld=said, redacted=redacted)
 
 
-def _redact(transaction: Transaction, turn_ids: Collection[str], doomed: Iterable[MemoryEntry] = ()) -> None:
-    """Redact turns in place: the sentences that doomed entries rest on; the whole text where there are none.
-
-    What the host noted as a correction in such a turn quotes it, and goes.
-    """
-    gone = list(doomed)
-    texts = [normalise(one.content) for one in gone]
-    _delete_feedback(transaction, _corrections(transaction, turn_ids))
-    for chunk in chunks(sorted(turn_ids)):
-        mine = turns.c.id.in_(chunk) & (turns.c.scope_id == transaction.scope_id)
-        for row in transaction.connection.execute(select(turns.c.pk, turns.c.id, turns.c.content).where(mine)).all():
-            sentences = {one.sentence for entry in gone for one in entry.evidence if one.source.id == row.id}
-            left = _without_sentences(str(row.content), sentences, texts)
-            changed = {"content": left, "version": turns.c.version + 1, "revision": transaction.change()}
-            transaction.connection.execute(update(turns).where(turns.c.pk == row.pk).values(changed))
+def _bury(transaction: Transaction, kind: TombstoneKind, ids: Iterable[str], *, whole: bool = True) -> None:
+    """Set a tombstone for each of these."""
+    made = [Tombstone(kind, one, transaction.now, whole=whole) for one in ids]
+    SqlTombstoneStore(transaction).add(made)
 
 
-def _without_sentences(content: str, sentences: Collection[str], texts: Collection[str]) -> str:
-    """Return *content* with `[forgotten]` for each sentence; nothing else where one is cut off or not found whole."""
-    left = content
-    for sentence in sorted(sentences, key=len, reverse=True):
-        _, found, rest = content.partition(sentence)
-        if not found or not (sentence.endswith(_ENDS) or not rest or rest.startswith(("\n", "\r"))):
-            return REMOVED_TEXT
-        left = left.replace(sentence, REMOVED_TEXT)
-    said = normalise(left)
-    return REMOVED_TEXT if left == content or any(text in said for text in texts) else left
-
-
-def _corrections(transaction: Transaction, turn_ids: Collection[str]) -> list[str]:
-    """Return the feedback that the host noted from these turns: it quotes them, at their instant, in their session."""
-    found: list[str] = []
-    for chunk in chunks(sorted(turn_ids)):
-        of_turn = (turns.c.scope_id == feedback.c.scope_id) & (turns.c.session_id == feedback.c.session_id)
-        noted = select(feedback.c.id).join(turns, of_turn & (turns.c.occurred_at == feedback.c.occurred_at))
-        mine = (feedback.c.scope_id == transaction.scope_id) & turns.c.id.in_(chunk)
-        is_correction = feedback.c.kind == FeedbackKind.CORRECTION.value
-        found += transaction.connection.execute(noted.where(mine, is_correction).distinct()).scalars()
-    return found
-
-
-def _delete_feedback(transaction: Transaction, ids: Collection[str]) -> None:
-    for chunk in chunks(sorted(ids)):
-        mine = (feedback.c.scope_id == transaction.scope_id) & feedback.c.id.in_(chunk)
-        transaction.connection.execute(delete(feedback).where(mine))
+def _forget_feedback(transaction: Transaction, ids: Collection[str]) -> None:
+    """Delete feedback for good."""
+    delete_feedback(transaction, ids)
+    _bury(transaction, TombstoneKind.FEEDBACK, ids)
 
 
 def withhold(transaction: Transaction, entry_id: str) -> tuple[str, ...]:
@@ -156,7 +172,8 @@ def withhold(transaction: Transaction, entry_id: str) -> tuple[str, ...]:
         ahead = [one for one in store.get_many(named) if one.id not in told and one.successor in told]
         told.update((one.id, one) for one in ahead)
     SqlWithheldStore(transaction).add([Withheld(SourceKind.ENTRY, entry.id, entry.id)])
-    return _withhold(transaction, entry, _cited(told.values()), [entry.content])
+    same = _saying(transaction, {normalise(entry.content)})
+    return _withhold(transaction, entry.id, _cited(told.values()) | same)
 
 
 def _doomed(transaction: Transaction, store: SqlEntryStore, entry: MemoryEntry) -> dict[str, MemoryEntry]:
@@ -194,10 +211,10 @@ def _unsaid(transaction: Transaction, doomed: Mapping[str, MemoryEntry]) -> dict
     return {key: text for key, text in texts.items() if key not in said}
 
 
-def _withhold_forgotten(
+def _said_of(
     transaction: Transaction, entry: MemoryEntry, doomed: Mapping[str, MemoryEntry], texts: Iterable[str]
-) -> tuple[str, ...]:
-    """Withhold the turns that forgotten entries cite, and those of equal text; return their ids, sorted.
+) -> set[str]:
+    """Return the turns that forgotten entries cite, and those of equal text.
 
     A turn that only a derived entry cites stays if another entry rests on it too: that one says something else.
 
@@ -212,15 +229,12 @@ def _withhold_forgotten(
     derived = _cited(doomed.values()) - asked
     beside = SqlEntryStore(transaction).derived_from(SourceKind.TURN.value, *sorted(derived)) if derived else []
     derived -= _cited(one for one in beside if one.id not in doomed)
-    return _withhold(transaction, entry, asked | derived, texts)
+    return asked | derived | _saying(transaction, {normalise(text) for text in texts})
 
 
-def _withhold(
-    transaction: Transaction, entry: MemoryEntry, cited: Collection[str], texts: Iterable[str]
-) -> tuple[str, ...]:
-    named = sorted({*cited, *_saying(transaction, {normalise(text) for text in texts})})
-    SqlWithheldStore(transaction).add([Withheld(SourceKind.TURN, turn_id, entry.id) for turn_id in named])
-    return tuple(named)
+def _withhold(transaction: Transaction, for_entry: str, named: Collection[str]) -> tuple[str, ...]:
+    SqlWithheldStore(transaction).add([Withheld(SourceKind.TURN, turn_id, for_entry) for turn_id in named])
+    return tuple(sorted(named))
 
 
 def _cited(entries: Iterable[MemoryEntry]) -> set[str]:
@@ -228,7 +242,7 @@ def _cited(entries: Iterable[MemoryEntry]) -> set[str]:
 
 
 def _saying(transaction: Transaction, wanted: Collection[str]) -> set[str]:
-    """Return the ids of turns whose normalised text is one of *wanted*."""
+    """Return the ids of turns whose normalised text is one of *wanted*, or of which entries keep a sentence that is."""
     if not wanted:
         return set()
     shortest = min(map(len, wanted)) // _MOST_COMPOSED
@@ -236,16 +250,17 @@ def _saying(transaction: Transaction, wanted: Collection[str]) -> set[str]:
         turns.c.scope_id == transaction.scope_id, func.length(turns.c.content) >= shortest
     )
     rows = transaction.connection.execute(said)
-    return {str(turn_id) for turn_id, content in rows if normalise(str(content)) in wanted}
+    found = {str(turn_id) for turn_id, content in rows if normalise(str(content)) in wanted}
+    kept = select(entries.c.evidence).where(entries.c.scope_id == transaction.scope_id, entries.c.evidence.is_not(None))
+    for evidence in transaction.connection.execute(kept).scalars():
+        pieces = [one for one in map(evidence_of, orjson.loads(evidence)) if one.source.kind is SourceKind.TURN]
+        found.update(one.source.id for one in pieces if says(one.sentence, wanted))
+    return found
 
 
-def _remember_hashes(transaction: Transaction, unsaid: Collection[str]) -> None:
-    settings = SqlSettingsStore(transaction)
-    salt = settings.get(SALT_SETTING)
-    if salt is None:
-        salt = secrets.token_hex(32)
-        settings.put(SALT_SETTING, salt)
-    fingerprints = [fingerprint(salt, key) for key in sorted(unsaid)]
+def _remember_hashes(transaction: Transaction, unsaid: Mapping[str, str]) -> None:
+    """Remember longer texts by a keyed hash; a short one could be guessed, and is told by its origin alone."""
+    fingerprints = sorted(transaction.key.mark(key) for key, text in unsaid.items() if is_hashed(text))
     for chunk in chunks(fingerprints):
         mine = (forgotten.c.scope_id == transaction.scope_id) & forgotten.c.fingerprint.in_(chunk)
         transaction.connection.execute(delete(forgotten).where(mine))

@@ -278,6 +278,12 @@ def _is_telling(text: str) -> bool:
     return len(text) >= _SHORTEST and _NO_NAME.search(text) is not None
 
 
+def says(sentence: str, texts: Collection[str]) -> bool:
+    """Tell whether a sentence is one of these normalised texts, or holds one that is long enough to be searched for."""
+    said = normalise(sentence)
+    return any(text in said if _is_telling(text) else text == said for text in texts)
+
+
 def _json(text: str) -> str:
     return orjson.dumps(text).decode()
 
@@ -299,10 +305,7 @@ class _ForgottenSentences:
     texts: frozenset[str]
 
     def hold(self, one: Evidence) -> bool:
-        said = normalise(one.sentence)
-        return one.source in self.sources or any(
-            text in said if _is_telling(text) else text == said for text in self.texts
-        )
+        return one.source in self.sources or says(one.sentence, self.texts)
 
 
 def _forget_sentences(transaction: Transaction, gone: Mapping[str, str], turn_ids: Collection[str]) -> None:

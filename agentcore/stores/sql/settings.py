@@ -1,6 +1,5 @@
 """Keeps a scope's settings and switches, and remembers what it imported and forgot."""
 
-import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -44,7 +43,8 @@ class SqlSettingsStore(SqlSettingsReader):
             self._transaction.connection.execute(_SET, row)
 
 
-SALT_SETTING = "forget.salt"
+FORMER_SALT: Final = "forget.salt"
+"""The setting in which earlier versions kept what forgotten texts were hashed with."""
 
 _SET_ASIDE = (
     select(entries.c.fold_key, withheld.c.withheld_at)
@@ -84,9 +84,18 @@ class SqlImportLedger:
         if rows:
             self._transaction.connection.execute(insert(imports), rows)
 
+    def take(self, record_ids: Collection[str]) -> list[str]:
+        """Forget that these records were imported; return the keys of the items that they came from."""
+        taken: list[str] = []
+        for chunk in chunks(sorted(set(record_ids))):
+            mine = self._mine & imports.c.record_id.in_(chunk)
+            taken += self._transaction.connection.execute(select(imports.c.source_key).where(mine)).scalars()
+            self._transaction.connection.execute(delete(imports).where(mine))
+        return taken
+
 
 class SqlForgottenReader:
-    """Salted hashes of forgotten texts of one scope, in one transaction; lives as long as it."""
+    """Keyed hashes of longer forgotten texts of one scope, in one transaction; lives as long as it."""
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
@@ -104,10 +113,8 @@ class SqlForgottenReader:
         return {key: from_micros(at) for key, at in found.items()}
 
     def _forgotten(self, fold_keys: Collection[str]) -> dict[str, int]:
-        salt = SqlSettingsStore(self._transaction).get(SALT_SETTING)
-        if salt is None:
-            return {}
-        by_fingerprint = {fingerprint(salt, fold_key): fold_key for fold_key in fold_keys}
+        key, scope_id = self._transaction.key, self._transaction.scope_id
+        by_fingerprint = {mark: fold_key for fold_key in fold_keys for mark in key.marks(scope_id, fold_key)}
         found: dict[str, int] = {}
         for chunk in chunks(sorted(by_fingerprint)):
             statement = select(forgotten.c.fingerprint, forgotten.c.forgotten_at).where(
@@ -116,11 +123,6 @@ class SqlForgottenReader:
             )
             found.update((by_fingerprint[item], at) for item, at in self._transaction.connection.execute(statement))
         return found
-
-
-def fingerprint(salt: str, fold_key: str) -> str:
-    """Return the salted hash under which a forgotten text is remembered."""
-    return hashlib.blake2b(fold_key.encode(), key=bytes.fromhex(salt), digest_size=32).hexdigest()
 
 
 _S = switches.c

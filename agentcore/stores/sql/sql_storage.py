@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 
-from sqlalchemy import Connection, Engine, bindparam, exists, insert, or_, select
+from sqlalchemy import Connection, Engine, bindparam, delete, exists, insert, or_, select
 
 from agentcore.clock import Clock
 from agentcore.domain.actor import HOST, Actor
@@ -20,9 +20,11 @@ from agentcore.errors import HostNotStartedError, StorageUnavailableError
 from agentcore.stores.acting import Acting, acting
 from agentcore.stores.sql.authorship import keep_authorship
 from agentcore.stores.sql.feed import record_activity
+from agentcore.stores.sql.forget_key import ForgetKey
 from agentcore.stores.sql.migrate import migrate
 from agentcore.stores.sql.prepared import Rows
 from agentcore.stores.sql.schema import scopes, settings
+from agentcore.stores.sql.settings import FORMER_SALT
 from agentcore.stores.sql.sqlite import (
     BUSY_TIMEOUT,
     Readers,
@@ -88,6 +90,7 @@ class SqlStorage:
         self._read_threads: ThreadPoolExecutor | None = None
         self._log_holds_forgotten = False
         self._scope_keys: dict[Scope, int] = {}
+        self._key = ForgetKey(None if path is None else path.parent)
 
     @property
     def decay(self) -> Decay:
@@ -163,6 +166,7 @@ class SqlStorage:
         try:
             await _on(self._read_threads, lambda: self._copy(made))
             copy = SqlStorage(made[0] / FILE_NAME, clock=self._clock, decay=self._decay)
+            copy._key = self._key
             await copy.start()
             try:
                 yield copy
@@ -180,7 +184,20 @@ class SqlStorage:
             self._writer = self._engine(writes=True)
             migrate(self._writer, path=self._name)
             self._reader = self._writer if self._path is None else self._engine(writes=False)
+            self._take_salts(self._writer, self._reader)
             self._readers = None if self._path is None else Readers(self._reader)
+
+    def _take_salts(self, writer: Engine, reader: Engine) -> None:
+        """Move what earlier versions hashed forgotten texts with out of the database, which is copied and exported."""
+        kept = settings.c.name == FORMER_SALT
+        with reader.connect() as connection:
+            salts = connection.execute(select(settings.c.scope_id, settings.c.value).where(kept)).all()
+        if salts:
+            self._key.adopt({str(scope_id): bytes.fromhex(salt) for scope_id, salt in salts})
+            with writer.begin() as connection:
+                connection.execute(delete(settings).where(kept))
+            self._log_holds_forgotten = True
+            self._clear_log(writer)
 
     def _engine(self, *, writes: bool) -> Engine:
         return sqlite_engine(self._path, writes=writes, busy_timeout=self._busy_timeout, synchronous=self._synchronous)
@@ -286,7 +303,8 @@ class SqlStorage:
         origin: Origin = Origin.HOST,
         asked_by: Actor = HOST,
     ) -> Transaction:
-        return Transaction(connection, scope, scope_id, self._clock.now(), self._decay, origin, asked_by)
+        now = self._clock.now()
+        return Transaction(connection, scope, scope_id, now, self._decay, origin, asked_by, key=self._key)
 
     @property
     def _name(self) -> str:

@@ -36,6 +36,7 @@ from agentcore.domain.records import RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import to_micros
 from agentcore.errors import InvalidContentError, StaleVersionError
+from agentcore.stores.sql.forget_key import ForgetKey
 from agentcore.stores.sql.prepared import Prepared, PreparedByKey, Rows
 from agentcore.stores.sql.schema import change_feed, scopes
 from agentcore.stores.storage import Origin
@@ -94,6 +95,7 @@ class Transaction:
         written: What it did to entries and skills, by kind and id.
         erased: Those that it removed.
         inserted: All records that it inserted, by kind and id.
+        key: Recognises forgotten texts and import items.
     """
 
     connection: Connection
@@ -109,6 +111,7 @@ class Transaction:
     written: dict[tuple[RecordKind, str], WriteKind] = field(default_factory=dict[tuple[RecordKind, str], WriteKind])
     erased: set[tuple[RecordKind, str]] = field(default_factory=set[tuple[RecordKind, str]])
     inserted: list[tuple[RecordKind, str]] = field(default_factory=list[tuple[RecordKind, str]])
+    key: ForgetKey = field(default_factory=lambda: ForgetKey(None))
     _committed: int | None = None
     _explicit: int = 0
     _revision: int | None = None

@@ -1,6 +1,6 @@
 """Opens the stores of one transaction: the views and the unit of work that `SqlStorage` hands to its callers."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -19,6 +19,7 @@ from agentcore.stores.sql.entries import SqlEntryStore
 from agentcore.stores.sql.feed import SqlActivityStore
 from agentcore.stores.sql.forget import forget, forget_turns, withhold
 from agentcore.stores.sql.leases import SqlBusyStore, SqlLeaseStore
+from agentcore.stores.sql.obey import obey
 from agentcore.stores.sql.pages import SqlPageReader
 from agentcore.stores.sql.recall_hits import SqlRecallHitStore
 from agentcore.stores.sql.record_store import (
@@ -33,12 +34,13 @@ from agentcore.stores.sql.record_store import (
 )
 from agentcore.stores.sql.settings import SqlForgottenReader, SqlImportLedger, SqlSettingsStore, SqlSwitchStore
 from agentcore.stores.sql.skills import SqlSkillStore
+from agentcore.stores.sql.tombstones import SqlTombstoneStore
 from agentcore.stores.sql.transaction import Transaction
 from agentcore.stores.sql.turns import SqlTurnStore
 from agentcore.stores.sql.vectors import SqlVectorStore
 from agentcore.stores.sql.withheld import SqlWithheldStore
 from agentcore.stores.storage import RecordStore
-from agentcore.stores.values import Forgotten
+from agentcore.stores.values import Forgotten, SaysIt, Tombstone, TurnsChoice
 
 _STORES: Mapping[RecordKind, Callable[[Transaction], RecordStore[Any]]] = {
     RecordKind.ENTRY: SqlEntryStore,
@@ -201,9 +203,20 @@ class SqlUnit:
         """Withhold the turns that an entry cites and those of equal text; return their ids."""
         return withhold(self.transaction, entry_id)
 
-    def forget(self, entry_id: str) -> Forgotten:
+    @property
+    def tombstones(self) -> SqlTombstoneStore:
+        """What was forgotten, by its id."""
+        return SqlTombstoneStore(self.transaction)
+
+    def obey(self, tombstones: Collection[Tombstone]) -> Forgotten:
+        """Remove what tombstones of elsewhere touch, and set them: what a restored backup has to do."""
+        return obey(self.transaction, tombstones)
+
+    def forget(
+        self, entry_id: str, *, choice: TurnsChoice = TurnsChoice.CITED, says_it: SaysIt | None = None
+    ) -> Forgotten:
         """Remove an entry, its equal texts and what was derived from it alone, and scrub every copy of the text."""
-        return forget(self.transaction, entry_id)
+        return forget(self.transaction, entry_id, choice=choice, says_it=says_it)
 
     def forget_turns(self, *, turn_id: str | None = None, session_id: str | None = None) -> Forgotten:
         """Redact a turn or a session, and remove every entry that was learnt from it."""

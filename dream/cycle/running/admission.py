@@ -1,11 +1,11 @@
 """Collects what decides whether a change set may happen, and which refused texts are kept."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from agentcore.domain.document import StoredDocument
-from agentcore.domain.memory import SourceKind, Status
+from agentcore.domain.memory import SourceKind, SourceRef, Status
 from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, cited_by, version_of
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
@@ -64,13 +64,16 @@ def sources_of(change_sets: Sequence[ChangeSet]) -> list[Record]:
     return [before for before in befores if before is not None and version_of(before) is not None]
 
 
-def _cited_turns(change_sets: Sequence[ChangeSet]) -> set[str]:
-    """Return the ids of turns that records cite after the change and did not before."""
-    cited: set[str] = set()
-    for change in (change for change_set in change_sets for change in change_set.changes):
-        new = set(cited_by(change.after)) - set(cited_by(change.before))
-        cited.update(source.id for source in new if source.kind is SourceKind.TURN)
-    return cited
+def _newly_cited(change_sets: Sequence[ChangeSet]) -> set[SourceRef]:
+    """Return the records that others cite after the change and did not before."""
+    pairs = ((change.before, change.after) for change_set in change_sets for change in change_set.changes)
+    return {source for before, after in pairs for source in set(cited_by(after)) - set(cited_by(before))}
+
+
+def _withheld(unit: UnitOfWork, cited: Collection[SourceRef], turn_ids: Collection[str]) -> frozenset[SourceRef]:
+    """Return those that are forgotten, or told to nobody."""
+    told_to_nobody = (SourceRef(SourceKind.TURN, one) for one in unit.withheld.turns(turn_ids))
+    return frozenset([*unit.tombstones.touched(cited), *told_to_nobody])
 
 
 def stored_records(unit: UnitOfWork, change_sets: Sequence[ChangeSet]) -> dict[Key, Record | None]:
@@ -193,12 +196,13 @@ def knowledge_of(
 ) -> Knowledge:
     """Return what guards have to know of the stores to judge *change_sets*."""
     marks = {mark for change_set in change_sets for mark in change_set.fingerprints.values()}
-    cited = _cited_turns(change_sets)
+    cited = _newly_cited(change_sets)
+    turn_ids = {source.id for source in cited if source.kind is SourceKind.TURN}
     knowledge = Knowledge(
         declined=frozenset(books.decisions.declined(marks)),
         protected=options.protected_categories,
-        turns={turn.id: turn for turn in unit.turns.get_many(cited)},
-        withheld=frozenset(unit.withheld.turns(cited)),
+        turns={turn.id: turn for turn in unit.turns.get_many(turn_ids)},
+        withheld=_withheld(unit, cited, turn_ids),
         needed=_newly_needed(books, change_sets),
         off_limits=tuple(topic.words for topic in off_limits_topics(unit)),
         protect_importance=options.consolidation.protect_importance,

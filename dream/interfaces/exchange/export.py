@@ -3,11 +3,13 @@
     {"format":"agentcore-dream/1","scope":"default/agent/agent"}
     {"entry":"77c0de...","id":"0b5e1c...","kind":"withheld","record":"turn"}
     {"content":"...","id":"4f00c2...","kind":"entry",...}
+    {"forgotten_at":"2025-05-02T10:00:00Z","id":"77c0de...","kind":"tombstone","record":"entry","whole":true}
     {"kind":"cursor","reader":"exact-fold"}
     {"id":"4f00c2...","kind":"pending","reader":"exact-fold"}
-    {"kind":"end","lines":5}
+    {"kind":"end","lines":6}
 
-First comes what is withheld, so that an import shows it at no instant. Records stand by kind (entries, turns, skills,
+First comes what is withheld, so that an import shows it at no instant, and what was
+forgotten, by its id. Records stand by kind (entries, turns, skills,
 uses of skills, feedback, wisp runs, tool calls, documents of the workspace) and id, then come the cursors: a reader has
 looked at everything it reads but what is pending for it. What a host's own pass reads beside entries stands in its line
 (`"reads":"turns"`). The last line tells a whole export from a cut-off one. Two scopes that hold the same write the same
@@ -25,9 +27,10 @@ import orjson
 from agentcore.domain.memory import SourceKind
 from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, from_image, kind_of, to_image, type_of
 from agentcore.domain.scope import Scope
+from agentcore.domain.temporal import to_text
 from agentcore.errors import InvalidInputError
 from agentcore.stores.storage import ReadView, Storage
-from agentcore.stores.values import Withheld
+from agentcore.stores.values import Tombstone, TombstoneKind, Withheld
 from dream.domain.built_in_passes import BUILT_IN
 from dream.domain.declaration import Reads, readers_of
 from dream.errors import UnwritableFileError
@@ -40,6 +43,7 @@ FORMAT = f"{FORMAT_PREFIX}1"
 
 _KINDS = {kind.value: kind for kind in RecordKind}
 _SOURCES = {kind.value: kind for kind in SourceKind}
+_TOMBSTONES = {kind.value: kind for kind in TombstoneKind if kind is not TombstoneKind.ITEM}
 _READS = {reads.value: reads for reads in Reads}
 _REPAIR = "export again, or repair the line"
 _MAX_ID = 64
@@ -87,6 +91,10 @@ def _write_all(view: ReadView, write: Callable[[bytes], object]) -> int:
     put({"format": FORMAT, "scope": str(view.scope)})
     for mark in view.withheld.all():
         put({"kind": "withheld", "record": mark.kind.value, "id": mark.record_id, "entry": mark.entry_id})
+    for stone in view.tombstones.all():
+        # An item of a file is known by a hash whose key stays here.
+        if stone.kind is not TombstoneKind.ITEM:
+            put(_tombstone(stone))
     for record in view.records():
         put(_document(record))
         records += 1
@@ -103,6 +111,11 @@ def _write_all(view: ReadView, write: Callable[[bytes], object]) -> int:
     return records
 
 
+def _tombstone(stone: Tombstone) -> Mapping[str, object]:
+    told = {"kind": "tombstone", "record": stone.kind.value, "id": stone.record_id}
+    return told | {"forgotten_at": to_text(stone.forgotten_at), "whole": stone.whole}
+
+
 def _document(record: Record) -> Mapping[str, object]:
     called = type_of(record).exported_as
     return {
@@ -111,7 +124,7 @@ def _document(record: Record) -> Mapping[str, object]:
     }
 
 
-def parse_export(source: SourceFile) -> Iterator[ImportItem | CursorMark | Withheld]:
+def parse_export(source: SourceFile) -> Iterator[ImportItem | CursorMark | Withheld | Tombstone]:
     """Yield what is withheld, the records, with their ids, and the cursors.
 
     Raises:
@@ -159,7 +172,7 @@ def _check_header(source: SourceFile, fields: Fields) -> None:
 
 def _parsed(
     source: SourceFile, fields: Fields, values: Mapping[str, object], keys: SourceKeys
-) -> ImportItem | CursorMark | Withheld:
+) -> ImportItem | CursorMark | Withheld | Tombstone:
     kind = fields.text("kind")
     if kind == "cursor":
         reader = fields.text("reader")
@@ -168,8 +181,16 @@ def _parsed(
         return CursorMark(fields.text("reader"), fields.text("id"))
     if kind == "withheld":
         return Withheld(fields.required_choice("record", _SOURCES), fields.name("id"), fields.name("entry"))
+    if kind == "tombstone":
+        return Tombstone(
+            fields.required_choice("record", _TOMBSTONES),
+            fields.name("id"),
+            fields.required_instant("forgotten_at"),
+            whole=fields.flag("whole"),
+        )
     if kind not in _KINDS:
-        raise fields.refusal("kind", f"one of {', '.join((*_KINDS, 'withheld', 'cursor', 'pending', 'end'))}")
+        known = (*_KINDS, "withheld", "tombstone", "cursor", "pending", "end")
+        raise fields.refusal("kind", f"one of {', '.join(known)}")
     record = _record(source, fields.line, _KINDS[kind], values)
     return ImportItem(record=record, source_key=keys.new(kind, record.id), line=fields.line)
 

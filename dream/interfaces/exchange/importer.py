@@ -27,6 +27,7 @@ from dream.interfaces.exchange.chat_json import parse_chat_json
 from dream.interfaces.exchange.chat_jsonl import parse_chat
 from dream.interfaces.exchange.export import parse_export
 from dream.interfaces.exchange.files import SourceFile
+from dream.interfaces.exchange.forgotten_items import ForgottenItems
 from dream.interfaces.exchange.formats import Format, detect_format
 from dream.interfaces.exchange.items import CursorMark, ImportItem, Note, Parsed, SkippedItem, SkipReason, SourceKeys
 from dream.interfaces.exchange.locomo import parse_locomo
@@ -126,6 +127,9 @@ class ImportWriter:
     ids: IdFactory
     ours: set[str] = field(default_factory=set[str])
     """Ids of what readers read and came by this file, now or in an import of it that was cut short."""
+    forgotten: ForgottenItems = field(default_factory=ForgottenItems)
+    written: set[str] = field(default_factory=set[str])
+    """Ids of entries that this import wrote."""
     _turn_ids: dict[str, str] = field(default_factory=dict[str, str])
     _known_turns: dict[str, Turn] = field(default_factory=dict[str, Turn])
 
@@ -134,12 +138,14 @@ class ImportWriter:
         tally = Tally()
         tally.skipped.update((one.kind, one.reason) for one in parsed if isinstance(one, SkippedItem))
         unit.withheld.add([one for one in parsed if isinstance(one, Withheld)])
+        self.forgotten.set_tombstones(unit, parsed)
         items = [one for one in parsed if isinstance(one, ImportItem)]
         tally.sessions.update(one.record.session_id for one in items if isinstance(one.record, Turn))
         imported = unit.imports.known([item.source_key for item in items])
         fresh = self._fresh(unit, items, imported, tally)
         records = _without_forgotten_sentences(unit, [self._named(unit, item, tally) for item in fresh])
         _add(unit, records)
+        self.written.update(record.id for record in records if isinstance(record, MemoryEntry))
         tally.added.update(kind_of(record) for record in records)
         unit.imports.record(
             {
@@ -159,9 +165,10 @@ class ImportWriter:
         present = self._present(unit, [item.record for item in items if item.record.id])
         names: set[str] = set()
         fresh: list[ImportItem] = []
-        for item, key in zip(items, keys, strict=True):
+        barred = self.forgotten.among(unit, items)
+        for item, key, is_barred in zip(items, keys, barred, strict=True):
             record, kind = item.record, kind_of(item.record)
-            if key in forgotten:
+            if key in forgotten or is_barred:
                 tally.skipped[kind, SkipReason.FORGOTTEN] += 1
             elif (kind, record.id) in present if record.id else item.source_key in imported:
                 tally.known[kind] += 1
@@ -326,6 +333,9 @@ async def import_file(
         tally.update(await storage.write(scope, partial(intake.write, parsed=chunk), origin=Origin.IMPORT))
         done += len(chunk)
         _tell(progress, done, checked.total)
+    if intake.forgotten.refused:
+        sweep = partial(intake.forgotten.sweep, written=intake.written)
+        await storage.write(scope, sweep, origin=Origin.IMPORT)
     if checked.pending:
         restore = partial(_restore_cursors, checked=checked, ours=intake.ours)
         await storage.write(scope, restore, origin=Origin.IMPORT)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from hashlib import blake2b
 
 from agentcore.domain.records import Record, RecordKind
-from agentcore.stores.values import Withheld
+from agentcore.stores.values import Tombstone, Withheld
 from dream.domain.declaration import Reads
 
 UNNAMED = ""
@@ -17,7 +17,7 @@ class SkipReason(StrEnum):
     """Why something in a file did not become a record."""
 
     FORGOTTEN = "forgotten"
-    """A person asked to forget this text."""
+    """A person asked to forget it, or what it comes from."""
     NAME_TAKEN = "name_taken"
     """An active skill of that name is already here."""
     NO_TEXT = "no_text"
@@ -82,7 +82,7 @@ class CursorMark:
     reads: Reads | None = None
 
 
-Parsed = ImportItem | SkippedItem | CursorMark | Withheld
+Parsed = ImportItem | SkippedItem | CursorMark | Withheld | Tombstone
 
 
 class SourceKeys:

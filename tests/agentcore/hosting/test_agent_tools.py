@@ -142,12 +142,13 @@ async def test_the_agent_cannot_reinforce_what_a_person_said(host: Host):
 
 
 async def test_the_agent_cannot_bring_back_what_a_person_asked_to_forget(host: Host):
-    entry = await host.memory.remember(MOVED)
+    moved = f"{MOVED} with two cats, a parrot and her grandmother's piano"
+    entry = await host.memory.remember(moved)
     await host.memory.forget(entry.id)
-    said = await error_of(host.tools(), "remember", {"content": f"  {MOVED.upper()}. "})
+    said = await error_of(host.tools(), "remember", {"content": f"  {moved.upper()}. "})
     assert "a person asked to forget this text" in said
     assert await host.memory.count(status=None) == 0
-    assert "id" in await called(host.tools(trust=Trust.STATED), "remember", content=MOVED)
+    assert "id" in await called(host.tools(trust=Trust.STATED), "remember", content=moved)
 
 
 @pytest.mark.parametrize("level", ["low", "normal", "high"])

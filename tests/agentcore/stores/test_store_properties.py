@@ -175,6 +175,10 @@ async def test_a_rewrite_is_taken_exactly_when_its_version_is_the_stored_one(
     assert [(entry, entry.version) for entry in found] == [(entry, entry.version) for entry in stored.values()]
 
 
+LONG = "A secret: Ana, Ben, Carla, Dora, Emil, Franz, Greta, Hugo and Ines meet in Porto."
+"""Long enough for its hash to be kept."""
+
+
 async def test_no_store_method_shows_another_scopes_records(storage: SqlStorage):
     """Every read of every store, asked from a scope that has nothing."""
     await storage.write(SCOPE, fill)
@@ -191,7 +195,7 @@ def fill(unit: UnitOfWork) -> None:
     retired: dict[str, Any] = {"status": Status.ARCHIVED, "status_reason": "x", "status_at": START}
     made: dict[str, Any] = {"level": Level.DERIVED, "sources": (SourceRef(SourceKind.ENTRY, "a"),)}
     unit.entries.add([an_entry("a", **late), an_entry("b"), an_entry("r", "Old.", **retired), an_entry("d", **made)])
-    unit.entries.add([an_entry("forgotten", "A secret.")])
+    unit.entries.add([an_entry("forgotten", LONG)])
     unit.turns.add([a_turn("a", **late), a_turn("b")])
     unit.skills.add(a_skill("a"))
     unit.skill_uses.append([a_skill_use("a", **late)])
@@ -207,7 +211,7 @@ def fill(unit: UnitOfWork) -> None:
 def everything_readable(view: ReadView) -> dict[str, object]:
     entries, turns, skills = view.entries, view.turns, view.skills
     keys = [row.key for row in entries.changes_since(FeedPosition(), limit=9).rows]
-    fold_keys = [fold_key(an_entry("a").content), fold_key("A secret.")]
+    fold_keys = [fold_key(an_entry("a").content), fold_key(LONG)]
     signals = {
         f"{name} {question}": answer
         for name, store in (
@@ -261,6 +265,7 @@ def everything_readable(view: ReadView) -> dict[str, object]:
         "recalls": view.recall_hits.count(),
         "setting": view.settings.get("a"),
         "forgotten": view.forgotten.contains(fold_keys),
+        "tombstones": view.tombstones.all(),
         "records": list(view.records()),
         "revision": view.revision,
     }

@@ -77,13 +77,16 @@ async def test_no_pass_is_shown_a_withheld_turn(world: World):
     assert all("pregnant" not in message.content for request in asked for message in request.messages)
 
 
+LONG = "Ana likes green tea with lemon and honey from her neighbour's hives in Porto."
+
+
 @pytest.mark.parametrize("way", [forget, set_aside])
 async def test_the_same_text_is_not_mined_again_from_what_was_said_before(world: World, way: Any):
-    await talk(world, "Remember that I like tea")
-    (entry,) = await world.add("Ana likes tea.")
+    await talk(world, "I like green tea with lemon and honey from my neighbour's hives in Porto, remember that")
+    (entry,) = await world.add(LONG)
     world.clock.advance(DAY)
     await way(world, entry)
-    report = await mined(world, fact("Ana likes tea.", "I like tea"))
+    report = await mined(world, fact(LONG, "I like green tea with lemon and honey"))
     assert (codes(report), await contents(world)) == (["forgotten"], [])
 
 

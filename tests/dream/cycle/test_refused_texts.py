@@ -68,12 +68,16 @@ async def test_a_text_that_holds_a_secret_is_not_kept(world: World, quote: str):
     assert await refuse(world, a_fact("Ana's password is hunter2hunter2!", "t1", quote=quote)) == []
 
 
+LONG = "Ana has a grey tabby cat called Miso that she took over from her aunt in Porto."
+"""Long enough for its hash to be kept."""
+
+
 @pytest.mark.parametrize("quote", ["My cat is called Miso", "nobody said so"])
 async def test_a_forgotten_text_is_not_kept(world: World, quote: str):
-    (cat,) = await world.add("Ana has a cat called Miso.")
+    (cat,) = await world.add(LONG)
     await world.memory.forget(cat.id)
     await talk(world, *SAID)
-    assert await refuse(world, a_fact("Ana has a cat called Miso.", "t2", quote=quote)) == []
+    assert await refuse(world, a_fact(LONG, "t2", quote=quote)) == []
 
 
 async def test_it_goes_with_the_turns_it_cites(world: World):

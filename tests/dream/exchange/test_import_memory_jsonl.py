@@ -61,17 +61,21 @@ async def test_equal_lines_all_come_in_and_none_comes_twice(desk: Desk) -> None:
     assert (await desk.bring(path)).known == {RecordKind.ENTRY: 2}
 
 
+LONG = "Ana likes green tea with lemon and honey from her neighbour's hives in Porto"
+"""Long enough for its hash to be kept, so that it is known in another file too."""
+
+
 async def test_a_text_that_a_person_asked_to_forget_does_not_come_back(desk: Desk) -> None:
-    path = desk.lines("memory.jsonl", {"content": "Ana likes tea."}, {"content": "Ana likes milk."})
+    path = desk.lines("memory.jsonl", {"content": f"{LONG}."}, {"content": "Ana likes milk."})
     await desk.bring(path)
     tea, _ = await desk.entries()
     await desk.storage.write(desk.scope, lambda unit: unit.forget(tea.id))
     report = await desk.bring(path)
     assert report.document()["skipped"] == {"entry": {"forgotten": 1}}
     assert report.document()["known"] == {"entry": 1}
-    other = await desk.bring(desk.file("MEMORY.md", "- ana likes  TEA\n"))
+    other = await desk.bring(desk.file("MEMORY.md", f"- {LONG.upper()}\n"))
     assert other.document()["skipped"] == {"entry": {"forgotten": 1}}
-    said = await desk.bring(desk.lines("log.jsonl", {"role": "user", "content": "Ana likes tea."}))
+    said = await desk.bring(desk.lines("log.jsonl", {"role": "user", "content": LONG}))
     assert said.document()["skipped"] == {"turn": {"forgotten": 1}}
     assert await desk.contents() == ["Ana likes milk."]
 

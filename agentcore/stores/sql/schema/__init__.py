@@ -24,6 +24,7 @@ from agentcore.stores.sql.schema.dreams import (
     steps,
     waiting_exchanges,
 )
+from agentcore.stores.sql.schema.forgetting import erasures, known_copies, record_links, tombstones
 from agentcore.stores.sql.schema.people import busy_holders, off_limits_topics, peers, switches
 from agentcore.stores.sql.schema.records import (
     WHERE,
@@ -51,10 +52,10 @@ from agentcore.stores.sql.schema.records import (
     withheld,
 )
 
-REVISION = "0020"
+REVISION = "0021"
 """The Alembic revision this code reads and writes."""
 
-KNOWN_REVISIONS = ("0009", "0010", "0011", "0012", "0013", "0014", "0015", "0016", "0017", "0018", "0019", "0020")
+KNOWN_REVISIONS = tuple(f"{number:04d}" for number in range(9, int(REVISION) + 1))
 """Every revision that a database can have to be opened, oldest first."""
 
 RETIRED_REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
@@ -73,10 +74,12 @@ __all__ = [
     "documents",
     "entries",
     "entry_sources",
+    "erasures",
     "feedback",
     "forgotten",
     "imports",
     "journal",
+    "known_copies",
     "leases",
     "metadata",
     "model_calls",
@@ -91,6 +94,7 @@ __all__ = [
     "proposals",
     "recall_hits",
     "receipts",
+    "record_links",
     "record_writes",
     "refused_texts",
     "reopened",
@@ -103,6 +107,7 @@ __all__ = [
     "skills",
     "steps",
     "switches",
+    "tombstones",
     "tool_calls",
     "turns",
     "vectors",

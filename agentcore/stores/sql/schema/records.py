@@ -317,6 +317,7 @@ imports = Table(
     Column("source_key", String(64), primary_key=True),
     Column("kind", String(16), nullable=False),
     Column("record_id", String(64), nullable=False),
+    Index("ix_imports_record", "scope_id", "record_id"),
 )
 
 forgotten = Table(

@@ -1,0 +1,85 @@
+"""Keeps the key under which forgotten texts and import items are recognised, in a file beside the database.
+
+The database, its backups and its exports hold keyed hashes alone. Without the key nobody can try texts on them.
+"""
+
+import os
+import secrets
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+import orjson
+
+KEY_FILE: Final = "forget.key"
+_SIZE: Final = 32
+
+
+class ForgetKey:
+    """The key of one data folder, made when it is first needed; lives as long as the storage.
+
+    Args:
+        folder: The folder of the database; None keeps the key in memory.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._path = None if folder is None else folder / KEY_FILE
+        self._key: bytes | None = None
+        self._former: dict[str, bytes] = {}
+        """Salts that earlier versions kept in the database, by the key of the scope."""
+
+    def marks(self, scope_id: int, text: str) -> list[str]:
+        """Return the hashes under which *text* may be known; none before anything was forgotten here."""
+        self._read()
+        keys = [key for key in (self._key, self._former.get(str(scope_id))) if key is not None]
+        return [_hash(key, text) for key in keys]
+
+    def mark(self, text: str) -> str:
+        """Return the hash under which *text* is remembered; makes the key if there is none."""
+        self._read()
+        if self._key is None:
+            self._key = secrets.token_bytes(_SIZE)
+            self._write()
+        return _hash(self._key, text)
+
+    def adopt(self, salts: dict[str, bytes]) -> None:
+        """Keep the salts of an earlier version, which lay in the database."""
+        self._read()
+        self._former |= salts
+        self._key = self._key or secrets.token_bytes(_SIZE)
+        self._write(replace=True)
+
+    def _read(self) -> None:
+        if self._key is not None or self._path is None:
+            return
+        try:
+            held = orjson.loads(self._path.read_bytes())
+        except FileNotFoundError:
+            return
+        self._key = bytes.fromhex(held["key"])
+        self._former = {scope_id: bytes.fromhex(salt) for scope_id, salt in held["former"].items()}
+
+    def _write(self, *, replace: bool = False) -> None:
+        """Write the file whole, for its owner alone; a process that was faster has written the key that counts."""
+        if self._path is None or self._key is None:
+            return
+        former = {scope_id: salt.hex() for scope_id, salt in self._former.items()}
+        beside = self._path.with_name(f"{KEY_FILE}.{secrets.token_hex(4)}")
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(orjson.dumps({"key": self._key.hex(), "former": former}))
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            if replace:
+                beside.replace(self._path)
+            else:
+                os.link(beside, self._path)
+        except FileExistsError:
+            self._key = None
+            self._read()
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+def _hash(key: bytes, text: str) -> str:
+    return blake2b(text.encode(), key=key, digest_size=32).hexdigest()

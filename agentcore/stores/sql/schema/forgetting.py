@@ -1,0 +1,51 @@
+"""Tables of what a person had forgotten, of where copies of a record are, and of files that hold copies."""
+
+from sqlalchemy import BigInteger, Boolean, Column, Index, String, Table, Text
+
+from agentcore.stores.sql.schema.records import Key, Name, instant, metadata, row_key, scope_key
+
+tombstones = Table(
+    "tombstones",
+    metadata,
+    scope_key(primary_key=True),
+    Column("kind", String(16), primary_key=True),
+    Column("record_id", Name, primary_key=True),
+    Column("whole", Boolean, nullable=False),
+    instant("forgotten_at"),
+    Index("ix_tombstones_forgotten", "scope_id", "forgotten_at"),
+)
+
+record_links = Table(
+    "record_links",
+    metadata,
+    scope_key(primary_key=True),
+    Column("record_id", String(64), primary_key=True),
+    Column("holder", String(16), primary_key=True),
+    Column("holder_id", Name, primary_key=True),
+    Index("ix_record_links_holder", "scope_id", "holder", "holder_id"),
+)
+
+erasures = Table(
+    "erasures",
+    metadata,
+    row_key(),
+    Column("workspace", String(128), nullable=False),
+    Column("observer", String(128), nullable=False),
+    Column("observed", String(128), nullable=False),
+    instant("erased_at"),
+    instant("finished_at", nullable=True),
+    Column("removed", Text, nullable=False),
+    Index("ix_erasures_scope", "workspace", "observer", "observed"),
+)
+
+known_copies = Table(
+    "known_copies",
+    metadata,
+    row_key(),
+    # Null for a copy of the whole database.
+    Column("scope_id", Key, nullable=True),
+    Column("kind", String(16), nullable=False),
+    Column("place", Text, nullable=False),
+    Column("records", BigInteger, nullable=False),
+    instant("made_at"),
+)

@@ -1,0 +1,153 @@
+"""Remembers by their ids what a person had forgotten: nothing whose chain of sources touches one comes back.
+
+A tombstone names a record, a session or an item of an imported file, and holds no text. It stays when the record is
+gone, in every backup made since, and in exports. Whoever brings older material in obeys them: an import asks `touched`
+for each record, and a restored database is given `Tombstone`s made since by `agentcore.stores.sql.obey.obey`.
+"""
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from functools import cache
+from typing import Final
+
+import regex
+from sqlalchemy import bindparam, delete, func, insert, select
+
+from agentcore.domain.evidence import SourceKind, SourceRef
+from agentcore.domain.temporal import from_micros, to_micros
+from agentcore.lexicon.language import languages
+from agentcore.stores.sql.schema import tombstones
+from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
+from agentcore.stores.values import Tombstone, TombstoneKind
+
+_T = tombstones.c
+_ALL = select(_T.kind, _T.record_id, _T.whole, _T.forgotten_at).where(of_my_scope(tombstones))
+_AMONG = _ALL.where(_T.kind == bindparam("of_kind"), _T.record_id.in_(bindparam("among", expanding=True)))
+_ANY = select(_T.kind).where(of_my_scope(tombstones)).limit(1)
+_STATE = select(func.count(), func.max(_T.forgotten_at)).where(of_my_scope(tombstones))
+_OF_SOURCE: Final = {kind: TombstoneKind(kind.value) for kind in SourceKind if kind is not SourceKind.DOCUMENT}
+
+
+class SqlTombstoneReader:
+    """See what was forgotten in one scope, in one transaction; lives as long as it."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    def all(self, *, since: datetime | None = None) -> list[Tombstone]:
+        """Return every tombstone, or those made at or after an instant; sorted by kind and id."""
+        made = _ALL if since is None else _ALL.where(_T.forgotten_at >= to_micros(since))
+        return sorted(_tombstones(self._transaction.execute(made)))
+
+    def any(self) -> bool:
+        """Tell whether anything was forgotten in the scope."""
+        return self._transaction.execute(_ANY).first() is not None
+
+    def state(self) -> tuple[int, int | None]:
+        """Return what the next forget changes: how many there are, and when the last was made."""
+        count, latest = self._transaction.execute(_STATE).one()
+        return count, latest
+
+    def of(self, kind: TombstoneKind, ids: Collection[str]) -> dict[str, Tombstone]:
+        """Return the tombstones of one kind with these ids, by id."""
+        found: dict[str, Tombstone] = {}
+        for chunk in chunks(sorted(set(ids))):
+            rows = self._transaction.execute(_AMONG, of_kind=kind.value, among=chunk)
+            found |= {one.record_id: one for one in _tombstones(rows)}
+        return found
+
+    def touched(self, sources: Iterable[SourceRef], *, whole: bool = False) -> set[SourceRef]:
+        """Return those of *sources* that were forgotten.
+
+        Args:
+            sources: Records that something is made of.
+            whole: Leave out turns of which only sentences were forgotten: what rests on the others stays.
+        """
+        by_kind: dict[SourceKind, set[str]] = {}
+        for source in sources:
+            by_kind.setdefault(source.kind, set()).add(source.id)
+        return {
+            SourceRef(kind, one.record_id)
+            for kind, ids in by_kind.items()
+            if kind in _OF_SOURCE
+            for one in self.of(_OF_SOURCE[kind], ids).values()
+            if one.whole or not whole
+        }
+
+    def items(self, source_keys: Collection[str]) -> set[str]:
+        """Return the keys among *source_keys* of items of an imported file that were forgotten."""
+        key, scope_id = self._transaction.key, self._transaction.scope_id
+        by_mark = {mark: one for one in source_keys for mark in key.marks(scope_id, one)} if self.any() else {}
+        return {by_mark[mark] for mark in self.of(TombstoneKind.ITEM, by_mark)}
+
+
+class SqlTombstoneStore(SqlTombstoneReader):
+    """Set tombstones; nothing takes one away but the erasure of the scope."""
+
+    def add(self, new: Collection[Tombstone]) -> None:
+        """Set tombstones; of two for one record the one that says more stays, with the later instant."""
+        for kind in TombstoneKind:
+            mine = {one.record_id: one for one in sorted(new, key=_says_more) if one.kind is kind}
+            known = self.of(kind, mine)
+            rows = [
+                {
+                    "scope_id": self._transaction.scope_id,
+                    "kind": kind.value,
+                    "record_id": record_id,
+                    "whole": one.whole or (record_id in known and known[record_id].whole),
+                    "forgotten_at": to_micros(one.forgotten_at),
+                }
+                for record_id, one in mine.items()
+                if record_id not in known or _says_more(one) > _says_more(known[record_id])
+            ]
+            for chunk in chunks([row["record_id"] for row in rows if row["record_id"] in known]):
+                former = of_my_scope(tombstones) & (_T.kind == kind.value) & _T.record_id.in_(chunk)
+                self._transaction.execute(delete(tombstones).where(former))
+            if rows:
+                self._transaction.connection.execute(insert(tombstones), rows)
+
+    def add_items(self, source_keys: Collection[str], at: datetime) -> None:
+        """Set tombstones for items of an imported file; their keys, which are hashes of texts, are hashed by a key."""
+        marks = [self._transaction.key.mark(one) for one in source_keys]
+        self.add([Tombstone(TombstoneKind.ITEM, mark, at) for mark in marks])
+
+
+def _tombstones(rows: Iterable[Collection[object]]) -> list[Tombstone]:
+    return [
+        Tombstone(TombstoneKind(str(kind)), str(record_id), from_micros(int(str(at))), whole=bool(whole))
+        for kind, record_id, whole, at in rows
+    ]
+
+
+def _says_more(one: Tombstone) -> tuple[bool, datetime]:
+    return one.whole, one.forgotten_at
+
+
+LEAST_HASHED: Final = 8
+"""Content words of a text whose hash is kept: whoever has the key could guess a shorter one."""
+
+_WORD = regex.compile(r"[\p{L}\p{N}]+")
+_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
+
+
+def content_words(text: str) -> int:
+    """Count the words of a text that name something; in scripts without spaces two characters are one word.
+
+    Example:
+        >>> content_words("Ana has been pregnant since May."), content_words("The door is on the left.")
+        (4, 2)
+    """
+    little = _little_words()
+    unspaced = len(_UNSPACED.findall(text))
+    spaced = [word for word in _WORD.findall(_UNSPACED.sub(" ", text).casefold()) if word not in little]
+    return len(spaced) + unspaced // 2
+
+
+def is_hashed(text: str) -> bool:
+    """Tell whether the hash of a forgotten text may be kept."""
+    return content_words(text) >= LEAST_HASHED
+
+
+@cache
+def _little_words() -> frozenset[str]:
+    return frozenset(word for one in languages() for word in (*one.stop_words, *one.function_words))

@@ -1,0 +1,101 @@
+"""Tells which items of a file come from what a person had forgotten: none of them is imported again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from agentcore.domain.evidence import SourceKind, SourceRef
+from agentcore.domain.records import Record, RecordKind, cited_by, kind_of
+from agentcore.stores.storage import UnitOfWork
+from agentcore.stores.values import Tombstone, TombstoneKind
+from dream.interfaces.exchange.items import ImportItem, Parsed
+
+_NAMED: Final = {
+    RecordKind.ENTRY: TombstoneKind.ENTRY,
+    RecordKind.TURN: TombstoneKind.TURN,
+    RecordKind.FEEDBACK: TombstoneKind.FEEDBACK,
+}
+
+
+@dataclass(slots=True)
+class ForgottenItems:
+    """What of a file was forgotten here; lives as long as one import.
+
+    An export tells what was forgotten where it was made. Its records obey that already: what rests on a turn of which a
+    sentence was forgotten rests on the others. So only what was forgotten here, and is unknown there, bars a record.
+    """
+
+    refused: set[SourceRef] = field(default_factory=set[SourceRef])
+    """Records of the file that were not taken: what was made of them is not taken either."""
+    _own: set[tuple[TombstoneKind, str]] = field(default_factory=set[tuple[TombstoneKind, str]])
+
+    def set_tombstones(self, unit: UnitOfWork, parsed: Sequence[Parsed]) -> None:
+        """Set the tombstones of a file, those aside of what is still here: an import removes nothing."""
+        stones = [one for one in parsed if isinstance(one, Tombstone)]
+        if not stones:
+            return
+        self._own.update((one.kind, one.record_id) for one in stones)
+        here = {
+            (_NAMED[kind], one)
+            for kind in (RecordKind.ENTRY, RecordKind.FEEDBACK)
+            for one in unit.of_kind(kind).existing({stone.record_id for stone in stones if stone.kind is _NAMED[kind]})
+        }
+        unit.tombstones.add([one for one in stones if (one.kind, one.record_id) not in here])
+
+    def among(self, unit: UnitOfWork, items: Sequence[ImportItem]) -> list[bool]:
+        """Tell of each item whether its chain of sources touches what was forgotten here."""
+        if not unit.tombstones.any():
+            return [False] * len(items)
+        keys = unit.tombstones.items({key for item in items for key in (item.source_key, *item.cites)})
+        touched = self._touched(unit, items)
+        sessions = unit.tombstones.of(TombstoneKind.SESSION, {_session(item.record) for item in items} - {""})
+        barred: list[bool] = []
+        for item in items:
+            session = sessions.get(_session(item.record))
+            is_barred = (
+                not keys.isdisjoint((item.source_key, *item.cites))
+                or ("is", _itself(item.record)) in touched
+                or any(("rests on", ref) in touched for ref in cited_by(item.record))
+                or not self.refused.isdisjoint(cited_by(item.record))
+                or (session is not None and self._is_earlier(item.record, session))
+            )
+            barred.append(is_barred)
+            itself = _itself(item.record)
+            if is_barred and itself is not None:
+                self.refused.add(itself)
+        return barred
+
+    def _touched(self, unit: UnitOfWork, items: Sequence[ImportItem]) -> set[tuple[str, SourceRef]]:
+        """Return what bars an item: a forgotten record itself, or one that it rests on."""
+        own = {SourceRef(SourceKind(kind.value), one) for kind, one in self._own if kind in _NAMED.values()}
+        # A turn of which sentences alone were forgotten comes back without its text.
+        itself = unit.tombstones.touched(filter(None, (_itself(item.record) for item in items)), whole=True)
+        below = unit.tombstones.touched({ref for item in items for ref in cited_by(item.record)})
+        return {("is", ref) for ref in itself - own} | {("rests on", ref) for ref in below - own}
+
+    def _is_earlier(self, record: Record, session: Tombstone) -> bool:
+        if (session.kind, session.record_id) in self._own:
+            return False
+        said_at = getattr(record, "occurred_at", None)
+        return said_at is not None and said_at <= session.forgotten_at
+
+    def sweep(self, unit: UnitOfWork, written: set[str]) -> None:
+        """Remove what this import wrote before it met, further down in the file, what it was made of."""
+        ahead = set(self.refused)
+        while ahead:
+            kinds = {ref.kind for ref in ahead}
+            below = {kind: sorted(ref.id for ref in ahead if ref.kind is kind) for kind in kinds}
+            made = [one for kind, ids in below.items() for one in unit.entries.derived_from(kind.value, *ids)]
+            gone = {entry.id for entry in made if entry.id in written}
+            unit.entries.delete(gone)
+            written -= gone
+            ahead = {SourceRef(SourceKind.ENTRY, one) for one in gone}
+
+
+def _itself(record: Record) -> SourceRef | None:
+    kind = kind_of(record)
+    return SourceRef(SourceKind(_NAMED[kind].value), record.id) if kind in _NAMED and record.id else None
+
+
+def _session(record: Record) -> str:
+    return getattr(record, "session_id", None) or ""

@@ -1,0 +1,68 @@
+"""No import brings back what was forgotten, nor what was made of it, in whatever file it comes."""
+
+from typing import Any
+
+from agentcore.domain import SourceKind, SourceRef
+from agentcore.testing.contracts.samples import a_turn, an_entry
+from dream.interfaces.exchange import export_file
+
+TURN = SourceRef(SourceKind.TURN, "t1")
+
+
+async def exported(desk: Any, *records: Any, turns: Any = ()) -> Any:
+    await desk.storage.write(desk.scope, lambda unit: (unit.turns.add(turns), unit.entries.add(records)))
+    path = desk.folder / "older.jsonl"
+    await export_file(desk.storage, desk.scope, path)
+    return path
+
+
+def entry(desk: Any, entry_id: str, *sources: str) -> Any:
+    return an_entry(entry_id, f"Text {entry_id}.", scope=desk.scope, sources=tuple(map(SourceRef.parse, sources)))
+
+
+async def test_an_older_export_brings_back_neither_an_entry_nor_what_was_made_of_it(desk: Any):
+    """However far down, and whatever stands first in the file; what is of another origin comes back."""
+    made = [entry(desk, "z"), entry(desk, "b", "entry:z"), entry(desk, "a", "entry:b"), entry(desk, "other")]
+    path = await exported(desk, *made)
+    await desk.storage.write(desk.scope, lambda unit: unit.entries.delete(["a", "b", "other"]))
+    await desk.storage.write(desk.scope, lambda unit: unit.forget("z"))
+    report = await desk.bring(path)
+    assert await desk.contents() == ["Text other."]
+    assert report.document()["skipped"] == {"entry": {"forgotten": 2}}
+
+
+async def test_an_older_export_brings_back_nothing_of_a_session(desk: Any):
+    turns = [a_turn(one, scope=desk.scope, session_id="s1", content=f"I say {one}") for one in ("t1", "t2")]
+    path = await exported(desk, entry(desk, "a", "turn:t1"), entry(desk, "b", "turn:t2"), turns=turns)
+    await desk.storage.write(desk.scope, lambda unit: unit.turns.delete(["t2"]))
+    await desk.storage.write(desk.scope, lambda unit: unit.entries.delete(["b"]))
+    await desk.storage.write(desk.scope, lambda unit: unit.forget_turns(session_id="s1"))
+    await desk.bring(path)
+    assert await desk.contents() == []
+    said = await desk.storage.read(desk.scope, lambda view: [one.content for one in view.turns.every()])
+    assert said == ["[forgotten]"]
+
+
+async def test_a_file_of_turns_brings_back_no_redacted_turn_and_no_entry_that_names_it(desk: Any):
+    chat = desk.lines("chat.jsonl", {"role": "user", "content": "I am ill"}, {"role": "user", "content": "I sing"})
+    await desk.bring(chat)
+    await desk.storage.write(desk.scope, lambda unit: unit.entries.add([entry(desk, "a")]))
+    said = await desk.storage.read(desk.scope, lambda view: list(view.turns.every()))
+    ill = next(one for one in said if one.content == "I am ill")
+    await desk.storage.write(desk.scope, lambda unit: unit.forget_turns(turn_id=ill.id))
+    report = await desk.bring(chat)
+    assert report.document()["skipped"] == {"turn": {"forgotten": 1}}
+    assert report.document()["known"] == {"turn": 1}
+
+
+async def test_an_export_made_since_is_taken_whole_where_nothing_was_forgotten(desk: Any, other_desk: Any):
+    turns = [a_turn("t1", scope=desk.scope, content="I am ill. I drink tea.")]
+    await exported(desk, entry(desk, "a", "turn:t1"), entry(desk, "b", "turn:t1"), turns=turns)
+    await desk.storage.write(desk.scope, lambda unit: unit.forget("a"))
+    path = desk.folder / "newer.jsonl"
+    await export_file(desk.storage, desk.scope, path)
+    await other_desk.bring(path)
+    again = desk.folder / "again.jsonl"
+    await export_file(other_desk.storage, other_desk.scope, again)
+    assert again.read_bytes().splitlines()[1:] == path.read_bytes().splitlines()[1:]
+    assert b'"kind":"tombstone"' in path.read_bytes()
