@@ -79,7 +79,8 @@ def rows(half: str) -> list[dict[str, Any]]:
         {**row, "form": NATURAL, "honest": row["true"], "faulty": row["false"]}
         for row in _lines(FOLDER / f"{NATURAL}-{name}")
     ]
-    return [*_lines(FOLDER / name), *_lines(FOLDER / f"answered-{name}"), *natural]
+    files = (name, f"more-{name}", f"answered-{name}")
+    return [*(row for file in files for row in _lines(FOLDER / file)), *natural]
 
 
 def halves(cases: Iterable[Mapping[str, Any]]) -> tuple[set[str], set[str]]:

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from dream.interfaces.benchmark import read_questions
-from tests.bench.statement_set import FOLDER, FORMS, HALVES, halves, rows, statements, wilson
+from tests.bench.statement_set import FOLDER, FORMS, HALVES, NATURAL, halves, rows, statements, wilson
 
 
 def _classes(title: str) -> set[str]:
@@ -27,7 +27,7 @@ def _cases(name: str) -> list[dict[str, Any]]:
     return [orjson.loads(line) for line in (FOLDER / name).read_bytes().splitlines()]
 
 
-@pytest.mark.parametrize("name", HALVES.values())
+@pytest.mark.parametrize("name", [f"{start}{name}" for start in ("", "more-") for name in HALVES.values()])
 def test_a_case_has_two_true_statements_and_four_with_different_faults(name: str):
     for row in _cases(name):
         assert row.keys() == {"id", "language", "form", "evidence", "honest", "faulty"}
@@ -61,7 +61,7 @@ def test_an_excerpt_has_two_true_statements_and_two_natural_errors(name: str):
 
 
 @pytest.mark.parametrize(
-    "name", [f"{start}{name}" for start in ("", "answered-", "natural-") for name in HALVES.values()]
+    "name", [f"{start}{name}" for start in ("", "more-", "answered-", "natural-") for name in HALVES.values()]
 )
 def test_evidence_tells_who_said_what_when_and_no_statement_repeats_it(name: str):
     for row in _cases(name):
@@ -72,6 +72,11 @@ def test_evidence_tells_who_said_what_when_and_no_statement_repeats_it(name: str
         assert len({*said, *told}) == len(said) + len(told), row["id"]
 
 
+def test_each_class_has_a_hundred_faults():
+    told = Counter(case.fault for half in HALVES for case in statements(half) if case.form != NATURAL)
+    assert {one: told[one] for one in _MADE if told[one] < 100} == {}
+
+
 def test_each_half_has_every_class():
     assert (len(_MADE), len(_NATURAL)) == (37, 15)
     for name in HALVES.values():
@@ -80,7 +85,7 @@ def test_each_half_has_every_class():
         assert {one["class"] for row in _cases(f"natural-{name}") for one in row["false"]} == _NATURAL
 
 
-@pytest.mark.parametrize("start", ["", "answered-", "natural-"])
+@pytest.mark.parametrize("start", ["", "more-", "answered-", "natural-"])
 def test_the_halves_follow_from_the_hash_of_the_ids_and_hold_as_many_of_each_language(start: str):
     development, held_out = (_cases(f"{start}{name}") for name in HALVES.values())
     ids = [{row["id"] for row in half} for half in (development, held_out)]
