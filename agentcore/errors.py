@@ -6,6 +6,7 @@
     │   ├── InvalidContentError
     │   ├── InvalidSubjectTimeError
     │   ├── InvalidOptionsError
+    │   ├── FrozenOptionsError
     │   ├── InvalidLanguageError
     │   ├── ForgottenSourceError
     │   └── UnknownRecordError
@@ -71,6 +72,15 @@ class InvalidOptionsError(InvalidInputError):
         # `0:00:30` is what a file or a variable is about; the constructor's call is not.
         shown = str(value) if isinstance(value, timedelta) else repr(value)
         super().__init__(f"Option {field} = {shown} is not possible: {allowed}.")
+
+
+class FrozenOptionsError(InvalidInputError):
+    """An option was set on options that exist."""
+
+    def __init__(self, *, options: str, field: str, value: object) -> None:
+        super().__init__(
+            f"{options} is frozen: write `options = options.replace({field}={value!r})`, and give that to the builder."
+        )
 
 
 class InvalidLanguageError(InvalidInputError):

@@ -53,6 +53,9 @@ from .records import (
 from .scope import (
     Scope as Scope,
 )
+from .scope_pattern import (
+    ScopePattern as ScopePattern,
+)
 from .signals import (
     FailureCategory as FailureCategory,
     Feedback as Feedback,

@@ -79,6 +79,7 @@ class AgentHostBuilder:
         self._ids = RandomIds() if ids is None else ids
         self._shutdown_timeout = shutdown_timeout
         self._told: dict[str, list[object]] = {}
+        self._told_scopes: list[tuple[str, object]] = []
         self._embedder: tuple[Embedder | ChatOptions | None] | None = None
         self._fills_embeddings = True
         self._chat: tuple[ChatClient | ChatOptions | None] | None = None
@@ -138,19 +139,29 @@ class AgentHostBuilder:
         """Say what a turn is given by `host.context`, which every host with a memory has."""
         return self._with("context", options)
 
-    def with_dreaming(self, configure: "_Told[DreamOptions]" = None, *, in_background: bool = True) -> Self:
+    def with_dreaming(
+        self, configure: "_Told[DreamOptions]" = None, *, scope: str | None = None, in_background: bool = True
+    ) -> Self:
         """Let dreams tend the memory in idle time.
 
         Args:
             configure: Their options, or a function from the options so far to other ones.
+            scope: Only of these scopes, as in `acme/*/*` or `acme/rex/ana`: what is said of fewer scopes wins. Called
+                so it changes nothing for others, *in_background* included.
             in_background: Whether the host starts them by itself, as `DreamOptions.schedule` says, and takes up what
                 `dreams.schedule()` asks for; if not, only `dreams.run()` does.
         """
         # The one import from agentcore into dream.
         from dream.interfaces.plugin import install_dreaming  # noqa: PLC0415 - who does not dream does not load it
 
-        self._install = partial(install_dreaming, in_background=in_background)
-        return self._with("dreaming", configure)
+        if scope is None:
+            self._install = partial(install_dreaming, in_background=in_background)
+            return self._with("dreaming", configure)
+        self._install = self._install or partial(install_dreaming, in_background=in_background)
+        self._with("dreaming", None)
+        if configure is not None:
+            self._told_scopes.append((scope, configure))
+        return self
 
     def with_llm(self, client: "ChatClient | ChatOptions | None" = None) -> Self:
         """Let dreams ask a model; the last one named is asked.
@@ -273,7 +284,10 @@ class AgentHostBuilder:
             context=checked.options(options.ContextOptions, self._told.get("context")),
             services=tuple(checked.part("with_service", one, "start", "stop") for one in self._services),
             busy_sources=tuple(checked.function("with_busy_source", one) for one in self._busy_sources),
-            dreaming=self._install and checked.plugin(partial(self._install, data_dir=folder), self._told["dreaming"]),
+            dreaming=self._install
+            and checked.plugin(
+                partial(self._install, data_dir=folder, scopes=self._told_scopes), self._told["dreaming"]
+            ),
         )
         checked.check_decay(config.storage, config.memory)
         checked.conclude()

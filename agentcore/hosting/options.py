@@ -4,17 +4,18 @@ pydantic checks them; its errors are told in the sentences of `agentcore.errors`
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
 from datetime import timedelta
 from functools import cache
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, Self, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from agentcore.domain.decay import Decay
 from agentcore.domain.memory import Trust
 from agentcore.domain.text import MAX_CONTENT, clean_category
-from agentcore.errors import InvalidOptionsError
+from agentcore.errors import FrozenOptionsError, InvalidOptionsError
+from agentcore.hosting.durations import MEANT_IN_DAYS, is_ambiguous, read_duration
 from agentcore.llm.chat import estimate_tokens
 from agentcore.recall.dense import DenseOptions
 from agentcore.recall.options import RecallOptions, TurnOptions
@@ -33,7 +34,7 @@ _WANTED = {
     "int": "write a whole number",
     "float": "write a number",
     "string": "write a text",
-    "time_delta": "write a duration in seconds or by ISO 8601, such as PT4H",
+    "time_delta": "write a duration such as 30s, 4h or 45d, or by ISO 8601, such as PT4H",
     "dict": "write a table",
     "mapping": "write a table",
     "model": "write a table",
@@ -74,10 +75,41 @@ class Options(BaseModel):
             for name in ("__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__"):
                 object.__setattr__(self, name, getattr(made, name))
             return
+        given, refused = self._with_durations(self.current_names(values))
         try:
-            super().__init__(**self.current_names(values))
+            super().__init__(**given)
         except ValidationError as error:
-            raise together(_refusals(type(self), error)) from None
+            raise together([*refused, *_refusals(type(self), error)]) from None
+        if refused:
+            raise together(refused)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse it with the line that does it."""
+        raise FrozenOptionsError(options=type(self).__name__, field=name, value=value)
+
+    @classmethod
+    def _with_durations(cls, values: Mapping[str, Any]) -> tuple[dict[str, Any], list[InvalidOptionsError]]:
+        """Return values with durations read, and refusals of those whose unit nobody can know."""
+        read, refused = dict(values), list[InvalidOptionsError]()
+        for name, default in cls._durations().items():
+            value = read.get(name)
+            if is_ambiguous(value, default):
+                refused.append(InvalidOptionsError(field=f"{cls.section}.{name}", value=value, allowed=MEANT_IN_DAYS))
+                del read[name]
+            elif isinstance(value, str):
+                read[name] = value if (found := read_duration(value)) is None else found
+        return read, refused
+
+    @classmethod
+    @cache
+    def _durations(cls) -> dict[str, object]:
+        """Return the names of the fields that are durations, with their defaults."""
+        fields = cls.model_fields.items()
+        return {
+            name: field.default
+            for name, field in fields
+            if timedelta in (field.annotation, *get_args(field.annotation))
+        }
 
     @classmethod
     @cache
@@ -89,7 +121,13 @@ class Options(BaseModel):
 
     def replace(self, **changes: object) -> Self:
         """Return a checked copy with other values in some fields."""
-        return type(self)(**(dict(self) | self.current_names(changes)))
+        changed = self.current_names(changes)
+        return type(self)(**(dict(self) | changed)).having_said(self.model_fields_set | changed.keys())
+
+    def having_said(self, names: AbstractSet[str]) -> Self:
+        """Note that only *names* of its fields were said by anybody, and return it; for who makes options of others."""
+        object.__setattr__(self, "__pydantic_fields_set__", set(names))
+        return self
 
     @classmethod
     def current_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -355,10 +393,24 @@ def _refusal(options: type[Options], problem: Mapping[str, Any]) -> InvalidOptio
     if isinstance(cause, InvalidOptionsError):
         return cause
     field = ".".join(str(part) for part in (options.section, *problem["loc"]) if part != "")
-    allowed = f"there is none of that name; the options are {', '.join(sorted(options.model_fields))}"
+    allowed = f"there is none of that name; {suggested(str(problem['loc'][-1]), options.model_fields)}"
     if problem["type"] != "extra_forbidden":
         allowed = _wanted(problem)
     return InvalidOptionsError(field=field, value=problem["input"], allowed=allowed)
+
+
+def suggested(name: str, known: Iterable[str]) -> str:
+    """Return what to write in the place of a name that does not exist.
+
+    Example:
+        >>> suggested("flor", ["grace", "floor"])
+        'the options are floor, grace; perhaps you mean floor'
+    """
+    from difflib import get_close_matches  # noqa: PLC0415 - seldom wanted
+
+    names = sorted(known)
+    near = get_close_matches(name, names, n=1, cutoff=0.6)
+    return f"the options are {', '.join(names)}" + "".join(f"; perhaps you mean {one}" for one in near)
 
 
 def _wanted(problem: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agentcore.domain.capability import Capability
@@ -12,18 +12,20 @@ from agentcore.hosting.checks import clean_instant
 from dream.cycle.forecast import Forecaster
 from dream.cycle.listeners import DreamListeners
 from dream.cycle.records import DreamRecords
+from dream.cycle.running.named_model import with_model
 from dream.cycle.running.runner import Runner
 from dream.cycle.scheduling.status import ScheduleFacade
 from dream.cycle.scope_status import read_scope_status
 from dream.domain.built_in_passes import SESSION_EVALUATION
 from dream.domain.storage_names import PAUSED_SETTING
-from dream.options.sources import Configured
+from dream.options.levels import OptionLevels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from datetime import datetime
 
     from agentcore.hosting.lifecycle import HostedService
+    from agentcore.hosting.option_layers import EffectiveOption
     from agentcore.hosting.services import HostServices
     from agentcore.stores.storage import UnitOfWork
     from dream.cycle.listeners import Listener, Unsubscribe
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
     from dream.domain.report import Alarm, PassReport, RunReport
     from dream.domain.request import DreamRequest
     from dream.options import DreamOptions
-    from dream.options.sources import EffectiveOption
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +49,19 @@ class HostDreams:
 
     Args:
         watch: Who wants to know of the host's runs.
+        levels: The options of each scope.
         service: What starts dreams by themselves; None if nothing does.
-        configured: The options as they were before the host's code had its say.
     """
 
     watch: DreamListeners
+    levels: OptionLevels
     service: DreamService | None = None
-    configured: Configured = field(default_factory=Configured)
+
+    @classmethod
+    def alone(cls, parts: HostServices, options: DreamOptions) -> HostDreams:
+        """Return what dreams share of which nobody watches any, where nothing starts by itself."""
+        levels = OptionLevels(options)
+        return cls(DreamListeners(parts, levels), levels)
 
 
 class Dreams(DreamRecords):
@@ -62,7 +69,7 @@ class Dreams(DreamRecords):
 
     Args:
         parts: What the host offers.
-        options: The host's options.
+        options: The scope's options.
         scope: Whose memory; `for_scope` gives another's.
         shared: What the dreams of all scopes share; by default nobody watches, and nothing starts by itself.
     """
@@ -70,11 +77,13 @@ class Dreams(DreamRecords):
     def __init__(
         self, parts: HostServices, options: DreamOptions, scope: Scope | None = None, shared: HostDreams | None = None
     ) -> None:
+        self._host_parts = parts
+        parts = with_model(parts, options)
         self._runner = Runner(parts, options)
         super().__init__(parts, options, scope or Scope.default(), self._runner.pass_names)
-        self._shared = shared or HostDreams(DreamListeners(parts, options))
+        self._shared = shared or HostDreams.alone(parts, options)
         self._watch = self._shared.watch
-        self._schedule_facade = ScheduleFacade(parts, options, tuple(self._runner.order))
+        self._schedule_facade = ScheduleFacade(parts, self._shared.levels, tuple(self._runner.order))
 
     @property
     def services(self) -> tuple[HostedService, ...]:
@@ -91,15 +100,16 @@ class Dreams(DreamRecords):
     def _leftovers(self) -> tuple[HostedService, ...]:
         from dream.cycle.documents.delivery import OutboxFlush  # noqa: PLC0415 - most hosts have no workspace
 
-        return (OutboxFlush(self._parts, self._options),)
+        return (OutboxFlush(self._parts, self._shared.levels),)
 
     def _evaluators(self) -> tuple[HostedService, ...]:
         is_able = SESSION_EVALUATION.requires <= self._parts.capabilities
-        if not is_able or not self._options.is_on(SESSION_EVALUATION.name):
+        levels = self._shared.levels
+        if not is_able or not any(options.is_on(SESSION_EVALUATION.name) for options in levels.variants):
             return ()
         from dream.cycle.session_evaluator import SessionEvaluator  # noqa: PLC0415 - with the guards 0.1 s
 
-        return (SessionEvaluator(self._parts, self._options),)
+        return (SessionEvaluator(self._host_parts, levels),)
 
     async def _undo_service(self) -> UndoService:
         return await asyncio.to_thread(_make_undo_service, self._parts, self._options)
@@ -112,7 +122,7 @@ class Dreams(DreamRecords):
 
     def for_scope(self, scope: Scope) -> Dreams:
         """Return the dreams of another scope."""
-        return Dreams(self._parts, self._options, scope, self._shared)
+        return Dreams(self._host_parts, self._shared.levels.of(scope), scope, self._shared)
 
     @property
     def service(self) -> DreamService | None:
@@ -138,8 +148,8 @@ class Dreams(DreamRecords):
         return await self._schedule_facade.explained(scope or self._scope)
 
     def effective_options(self) -> list[EffectiveOption]:
-        """Return every option that is in force, and who said what it is."""
-        return self._shared.configured.effective(self._options)
+        """Return every option that is in force for the scope, and who said what it is."""
+        return self._shared.levels.effective(self._scope)
 
     def touch(self) -> None:
         """Note that somebody is active whom nothing stored tells of, as on another channel; it never waits."""
@@ -177,7 +187,7 @@ class Dreams(DreamRecords):
         if plan is not None:
             return await self._watch.told(await (await self._plan_service()).apply(self._scope, plan))
         gone_on: list[RunReport] = []
-        booking = self._schedule_facade.booking(is_whole=passes is None)
+        booking = self._schedule_facade.booking(self._scope, is_whole=passes is None)
         runner = self._runner
         if max_outputs is not None:
             runner = Runner(self._parts, self._options.replace(max_outputs=max_outputs))

@@ -13,7 +13,7 @@ from dream.stores import dream_stores
 
 if TYPE_CHECKING:
     from agentcore.hosting.services import HostServices
-    from dream.options import DreamOptions
+    from dream.options.levels import OptionLevels
 
 T = TypeVar("T")
 
@@ -80,13 +80,13 @@ class DreamListeners:
 
     Args:
         parts: What the host offers.
-        options: The host's options.
+        levels: The options of each scope.
         reports: Who is told of each run.
         alarms: Who is told of runs that come to nothing.
     """
 
     parts: HostServices
-    options: DreamOptions
+    levels: OptionLevels
     reports: Listeners[RunReport] = field(default_factory=lambda: Listeners[RunReport]("report"))
     alarms: Listeners[Alarm] = field(default_factory=lambda: Listeners[Alarm]("alarm"))
 
@@ -110,7 +110,7 @@ class DreamListeners:
         """
         if find_alarm([report], 1) is None:
             return None  # it went well, so there is no row that it could end
-        after = self.options.alarm_after
+        after = self.levels.of(report.scope).alarm_after
         alarm = await self.parts.storage.read(
             report.scope, lambda view: find_alarm(dream_stores(view).history.dreams(), after)
         )

@@ -20,6 +20,7 @@ from agentcore.stores.values import SwitchLevel
 from dream.cycle.running.budget import Budget
 from dream.cycle.running.context import ContextFactory
 from dream.cycle.running.model_calls import ModelCalls
+from dream.cycle.running.named_model import with_model
 from dream.cycle.running.prompt_limits import PromptLimits
 from dream.cycle.running.run_envelope import people_before
 from dream.directives import DirectiveLibrary
@@ -28,6 +29,7 @@ from dream.domain.storage_names import PAUSED_SETTING, SESSION_EVALUATOR
 from dream.guards.names import builtin_vocabulary
 from dream.guards.secrets import secret_in
 from dream.options import DreamOptions
+from dream.options.levels import OptionLevels
 from dream.passes.prompts import build_request, fenced, quoted
 from dream.stores import dream_stores
 from dream.stores.calls import CallKey, Forgets, Spent, StoredAnswer
@@ -61,19 +63,19 @@ class SessionEvaluator(BackgroundService):
 
     Args:
         parts: What the host offers.
-        options: The host's options.
+        levels: The options of each scope.
     """
 
-    def __init__(self, parts: HostServices, options: DreamOptions) -> None:
+    def __init__(self, parts: HostServices, levels: OptionLevels) -> None:
         super().__init__(name=SESSION_EVALUATOR, on_failure=WorkerFailure.KEEP_RUNNING)
         self._parts = parts
-        self._options = options
+        self._levels = levels
         self._hopeless: set[tuple[Scope, str]] = set()
 
     async def run(self) -> None:
         """Look again and again."""
         while True:
-            await self._parts.clock.sleep(self._options.sessions.every)
+            await self._parts.clock.sleep(self._levels.host.sessions.every)
             try:
                 await self.evaluate()
             except (AgentcoreError, OSError) as error:
@@ -91,17 +93,18 @@ class SessionEvaluator(BackgroundService):
         for scope in await self._parts.storage.scopes():
             sessions = await self._parts.storage.read(scope, lambda view, scope=scope: self._at_rest(view, scope))
             if sessions:
-                async with people_before(self._parts, self._options, scope).watching():
+                async with people_before(self._parts, self._levels.of(scope), scope).watching():
                     done += await self._evaluate(scope, sessions)
         return done
 
     def _at_rest(self, view: ReadView, scope: Scope) -> list[str]:
         """Return the conversations without a summary that have been silent long enough, the longest first."""
-        terms, now = self._options.sessions, self._parts.clock.now()
-        if view.settings.get(PAUSED_SETTING):
+        options, now = self._levels.of(scope), self._parts.clock.now()
+        terms = options.sessions
+        if view.settings.get(PAUSED_SETTING) or not options.is_on(SESSION_EVALUATOR):
             return []
         since = now - terms.look_back
-        if not _learns(view, self._options):
+        if not _learns(view, options):
             return []
         found = view.learnable.turns.silent(since=since, until=now - terms.idle, limit=_MOST_SILENT)
         if not found:
@@ -133,31 +136,35 @@ class SessionEvaluator(BackgroundService):
     async def _asking(self, scope: Scope) -> ModelCalls:
         today = self._parts.clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
+        options = self._levels.of(scope)
+        parts = with_model(self._parts, options)
+
         def before(view: ReadView) -> tuple[Spent, Forgets, PromptLimits]:
-            calls, limits = dream_stores(view).calls, PromptLimits.of(view, self._parts.chat)
+            calls, limits = dream_stores(view).calls, PromptLimits.of(view, parts.chat)
             return calls.spent(since=today), calls.forgets(), limits
 
         day, forgets, limits = await self._parts.storage.read(scope, before)
-        budget = Budget(self._options.model, 0, day.tokens)
-        people = people_before(self._parts, self._options, scope)
+        budget = Budget(options.model, 0, day.tokens)
+        people = people_before(self._parts, options, scope)
         return ModelCalls(
-            parts=self._parts, people=people, scope=scope, budget=budget, in_flight=1, forgets=forgets, limits=limits
+            parts=parts, people=people, scope=scope, budget=budget, in_flight=1, forgets=forgets, limits=limits
         )
 
     async def _request(self, scope: Scope, session_id: str, limits: PromptLimits) -> ChatRequest | None:
-        library = DirectiveLibrary(self._parts.data_dir, self._options.directives)
+        options = self._levels.of(scope)
+        library = DirectiveLibrary(self._parts.data_dir, options.directives)
         texts = {
             name: found.text for name, found in (await asyncio.to_thread(library.read, [SESSION_EVALUATOR])).items()
         }
         turns = await self._parts.storage.read(scope, lambda view: view.learnable.turns.session(session_id))
-        lines = _lines(turns, limits.applied(self._options, texts).model.prompt_tokens)
+        lines = _lines(turns, limits.applied(options, texts).model.prompt_tokens)
         if not lines:
             return None
         now = self._parts.clock.now()
         contexts = ContextFactory(
             parts=self._parts,
             scope=scope,
-            options=self._options,
+            options=options,
             pass_name=SESSION_EVALUATOR,
             # The fence of the prompt is made of it: nothing that was said can know it.
             run_id=self._parts.ids.new(),

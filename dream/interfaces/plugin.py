@@ -1,9 +1,11 @@
 """What `AgentHostBuilder.with_dreaming` installs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from agentcore.domain.scope import Scope
+from agentcore.domain.scope_pattern import ScopePattern
 from agentcore.hosting.services import HostServices
 from agentcore.llm.gate import CallSlots
 from dream.cycle.dreams import Dreams, HostDreams
@@ -13,7 +15,8 @@ from dream.domain.storage_names import SESSION_EVALUATOR
 from dream.errors import UnknownPassError
 from dream.interfaces.installed import installed_passes
 from dream.options import OTHERS, DreamOptions, OwnPasses
-from dream.options.sources import Configured, configured
+from dream.options.levels import OptionLevels, ScopeLevel, Told, of_code, of_file
+from dream.options.sources import configured
 from dream.passes import arranged, brought
 
 Configure = Callable[[DreamOptions], DreamOptions] | DreamOptions | None
@@ -21,12 +24,17 @@ DreamFactory = Callable[[HostServices], Dreams]
 
 
 def install_dreaming(
-    configure: Configure = None, *, in_background: bool = True, data_dir: Path | None = None
+    configure: Configure = None,
+    *,
+    scopes: Sequence[tuple[str, Told]] = (),
+    in_background: bool = True,
+    data_dir: Path | None = None,
 ) -> DreamFactory:
     """Check the options and return what makes the dreams of a host.
 
     Args:
         configure: Options, or a function to them from what the environment and the settings file say.
+        scopes: The same of some scopes alone, by patterns such as `acme/*/*`, over what holds more widely.
         in_background: Whether the host starts them by themselves.
         data_dir: The folder with the settings file `agentcore.toml`, if there is one.
 
@@ -49,25 +57,36 @@ def install_dreaming(
         from dream.passes.host_verifier import host_verifier  # noqa: PLC0415
 
         options = options.replace(verifier=host_verifier(options.verifier))
+    levels = OptionLevels(options, found, [*of_file(data_dir), *(_level(*one) for one in scopes)])
+    for variant in levels.variants:
+        _require_known(variant)
+    return lambda parts: _dreams(parts, levels, in_background=in_background)
+
+
+def _level(pattern: str, told: Told) -> ScopeLevel:
+    return of_code(ScopePattern.parse(pattern), told)
+
+
+def _require_known(options: DreamOptions) -> None:
+    """Refuse names of passes and directives that do not exist."""
     known = (*(place.name for place in arranged(options.passes)), SESSION_EVALUATOR)
     for name in sorted((options.modes.keys() - {*known, OTHERS}) | (options.pass_options.keys() - {*known})):
         raise UnknownPassError(name=name, known=known)
     for name in (*options.passes.names, *options.pass_options):
         options.of(name)
     require_known(options.directives, {**KNOWN, **brought(options.passes)})
-    return lambda parts: _dreams(parts, options, found, in_background=in_background)
 
 
-def _dreams(parts: HostServices, options: DreamOptions, found: Configured, *, in_background: bool) -> Dreams:
-    parts = replace(parts, slots=CallSlots(options.model.calls_in_flight))
-    watch = DreamListeners(parts, options)
+def _dreams(parts: HostServices, levels: OptionLevels, *, in_background: bool) -> Dreams:
+    parts = replace(parts, slots=CallSlots(levels.host.model.calls_in_flight))
+    watch = DreamListeners(parts, levels)
     service = None
     if in_background:
         # Deferred, because a command starts no dream by itself.
-        from dream.cycle.running.runner import Runner  # noqa: PLC0415
         from dream.cycle.scheduling.planner import Planner  # noqa: PLC0415
+        from dream.cycle.scheduling.scope_runners import ScopeRunners  # noqa: PLC0415
         from dream.cycle.scheduling.service import DreamService  # noqa: PLC0415
 
-        planner, runner = Planner(options, parts.ids, parts.capabilities), Runner(parts, options)
-        service = DreamService(parts=parts, options=options, runner=runner, planner=planner, watch=watch)
-    return Dreams(parts, options, shared=HostDreams(watch, service, found))
+        planner, runners = Planner(levels, parts.ids, parts.capabilities), ScopeRunners(parts, levels)
+        service = DreamService(parts=parts, runners=runners, planner=planner, watch=watch)
+    return Dreams(parts, levels.of(Scope.default()), shared=HostDreams(watch, levels, service))

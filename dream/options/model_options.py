@@ -32,6 +32,8 @@ class ModelOptions(Options):
     profile: ModelProfile = ModelProfile.LARGE
     """What size of model the options below are for, where they are not given themselves."""
 
+    name: str | None = Field(default=None, min_length=1, max_length=256)
+    """The model that dreams ask, as its server spells it; None for what the host's client is told to ask."""
     calls_in_flight: int = Field(default=8, ge=1, le=64)
     """Calls made at once, over all the dreams of a host."""
     prompt_tokens: int = Field(default=6_000, ge=500)
@@ -56,7 +58,7 @@ class ModelOptions(Options):
             return super().replace(**changes)
         usual = {name: type(self).model_fields[name].default for name in _SMALL} | _USUAL.get(self.profile, {})
         own = {name: value for name, value in dict(self).items() if name not in usual or value != usual[name]}
-        return type(self)(**(own | changes))
+        return type(self)(**(own | changes)).having_said(self.model_fields_set | changes.keys() | _SMALL.keys())
 
 
 class VerificationMode(StrEnum):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from agentcore.domain.capability import Capability
     from agentcore.stores.sql.transaction import Transaction
     from dream.options import DreamOptions
+    from dream.options.levels import OptionLevels
 
 # In the words of their partial indexes: SQLite takes these for no others.
 _IS_ASKED_FOR = schedules.c.reason == literal_column("'manual'")
@@ -73,10 +74,11 @@ class Fleet:
             statement = update(peers).where(peers.c.pk.in_(changed.peers))
             self._connection.execute(statement.values(changed_since=None))
 
-    def outdated(self, options_hash: str, *, limit: int) -> tuple[int, ...]:
-        """Return keys of scopes whose due time was computed from other options."""
-        mark = schedules.c.options_hash
-        others = select(schedules.c.scope_id).where(or_(mark < options_hash, mark > options_hash))
+    def outdated(self, terms: ScheduleTerms, *, limit: int) -> tuple[int, ...]:
+        """Return keys of scopes whose due time was computed from other options, of whatever scope these are."""
+        mark, ours = schedules.c.options_hash, terms.options_hash[:_DIGEST]
+        # Behind the part that all scopes of a host share come hexadecimal digits, which are below a g.
+        others = select(schedules.c.scope_id).where(or_(mark < ours, mark > f"{ours}g"))
         return tuple(self._connection.execute(others.limit(limit)).scalars())
 
     def due(self, now: datetime, *, limit: int) -> list[dict[int, Scope]]:
@@ -165,7 +167,8 @@ class ScheduleTerms:
         ignore_scope_switches: Whether scopes dream that switched dreams off.
         tokens_per_day: What a day may cost; None for no bound.
         zone: The machine's own time zone.
-        options_hash: Of all that a due time is computed from; ends in the hash of what gives passes work.
+        options_hash: Begins with the hash of all that due times of the host's scopes are computed from; ends in that of
+            what gives the passes of this scope work.
     """
 
     enabled: bool
@@ -176,21 +179,27 @@ class ScheduleTerms:
 
     @classmethod
     def of(
-        cls, options: DreamOptions, zone: str, capabilities: Collection[Capability] = (), directives: str = ""
+        cls,
+        options: DreamOptions,
+        zone: str,
+        capabilities: Collection[Capability] = (),
+        directives: str = "",
+        levels: OptionLevels | None = None,
     ) -> ScheduleTerms:
         """Return the terms that *options* set on a machine in *zone*.
 
         Args:
-            options: The host's options.
+            options: The scope's options.
             zone: The machine's own time zone.
             capabilities: What the host offers passes.
             directives: What tells the texts that passes judge by from any others.
+            levels: The options of all scopes of the host; None if they are the same.
         """
-        # How many scopes dream at once changes nothing about when one is due.
-        when = options.schedule.model_dump(mode="json", exclude={"max_concurrent_dreams"})
-        timing = [when, options.enabled, options.ignore_scope_switches, zone]
-        doing = options.model_dump(mode="json", exclude=_GIVES_NO_WORK, fallback=_name_of)
-        marks = _digest(timing) + _digest([doing, sorted(one.value for one in capabilities), directives])
+        around = [zone, sorted(one.value for one in capabilities), directives]
+        variants = (options,) if levels is None else levels.variants
+        patterns = [] if levels is None else [str(level.pattern) for level in levels.levels]
+        marks = _digest([[[_timing(one), _doing(one)] for one in variants], patterns, around])
+        marks += _digest([_doing(options), around])
         return cls(options.enabled, options.ignore_scope_switches, options.model.tokens_per_day, zone, marks)
 
     def gives_other_work(self, options_hash: str) -> bool:
@@ -202,6 +211,16 @@ class ScheduleTerms:
         return None if self.tokens_per_day is None else start_of_day(now) + timedelta(days=1)
 
 
+def _timing(options: DreamOptions) -> list[object]:
+    # How many scopes dream at once changes nothing about when one is due.
+    when = options.schedule.model_dump(mode="json", exclude={"max_concurrent_dreams"})
+    return [when, options.enabled, options.ignore_scope_switches]
+
+
+def _doing(options: DreamOptions) -> dict[str, object]:
+    return options.model_dump(mode="json", exclude=_GIVES_NO_WORK, fallback=_name_of)
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What holds of one scope.
@@ -209,15 +228,19 @@ class Facts:
     Args:
         is_paused: Whether a person paused it.
         lease_until: When the lease of a run under way runs out; None if nobody living holds one.
-        budget_left: Tokens left today; None if there is no bound.
+        spent: Tokens that it cost today.
     """
 
     is_paused: bool
     lease_until: datetime | None
-    budget_left: int | None
+    spent: int
+
+    def budget_left(self, tokens_per_day: int | None) -> int | None:
+        """Return how many tokens are left today; None if there is no bound."""
+        return None if tokens_per_day is None else max(0, tokens_per_day - self.spent)
 
 
-def read_facts(transaction: Transaction, keys: Sequence[int], terms: ScheduleTerms) -> dict[int, Facts]:
+def read_facts(transaction: Transaction, keys: Sequence[int]) -> dict[int, Facts]:
     """Return what holds of the scopes with these keys."""
     paused = set(
         transaction.connection.execute(
@@ -225,15 +248,8 @@ def read_facts(transaction: Transaction, keys: Sequence[int], terms: ScheduleTer
         ).scalars()
     )
     leased = _leased(transaction, keys)
-    spent = _spent(transaction, keys) if terms.tokens_per_day is not None else {}
-    return {
-        key: Facts(
-            is_paused=key in paused,
-            lease_until=leased.get(key),
-            budget_left=None if terms.tokens_per_day is None else max(0, terms.tokens_per_day - spent.get(key, 0)),
-        )
-        for key in keys
-    }
+    spent = _spent(transaction, keys)
+    return {key: Facts(is_paused=key in paused, lease_until=leased.get(key), spent=spent.get(key, 0)) for key in keys}
 
 
 def _digest(said: object) -> str:

@@ -18,7 +18,7 @@ from dream.stores.fleet import read_facts
 from dream.triggers import STATE_VERSION, PassWork, Reason, ScheduleState, winning_switch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Row
@@ -159,28 +159,28 @@ class ScheduleStore:
 
     def mine(self, terms: ScheduleTerms) -> Schedule:
         """Return the schedule of the transaction's scope, stored or not."""
-        found = self.of([self._transaction.scope_id], terms)
+        found = self.of([self._transaction.scope_id], lambda _: terms)
         if found:
             return found[0]
         state = ScheduleState(scope=self._transaction.scope, registered_at=self._transaction.now, zone=terms.zone)
         return Schedule(key=self._transaction.scope_id, state=_switched(state, terms, None, None))
 
-    def of(self, keys: Iterable[int], terms: ScheduleTerms) -> list[Schedule]:
-        """Return the schedules of scopes, by their keys."""
+    def of(self, keys: Iterable[int], terms_of: Callable[[Scope], ScheduleTerms]) -> list[Schedule]:
+        """Return the schedules of scopes, by their keys, each on the terms of its scope."""
         found: list[Schedule] = []
         for chunk in chunks(sorted(set(keys))):
             rows: Sequence[Any] = self._connection.execute(
                 _ALL.where(scopes.c.pk.in_(chunk)).order_by(scopes.c.pk)
             ).all()
-            facts = read_facts(self._transaction, chunk, terms)
-            found += [_to_schedule(row, facts, terms, self._transaction.now) for row in rows]
+            facts = read_facts(self._transaction, chunk)
+            found += [_to_schedule(row, facts, terms_of, self._transaction.now) for row in rows]
         return found
 
-    def save(self, changed: Sequence[Schedule], *, options_hash: str) -> None:
+    def save(self, changed: Sequence[Schedule]) -> None:
         """Write schedules; those of a later version of the program are left as they are."""
         ours = [one for one in changed if one.state.version <= STATE_VERSION]
-        known = [_to_row(one, options_hash) for one in ours if one.is_stored]
-        new = [_to_row(one, options_hash) for one in ours if not one.is_stored]
+        known = [_to_row(one) for one in ours if one.is_stored]
+        new = [_to_row(one) for one in ours if not one.is_stored]
         if known:
             self._connection.execute(_UPDATE, [{f"b_{name}": value for name, value in row.items()} for row in known])
         if new:
@@ -228,8 +228,11 @@ _ALL = select(
 )
 
 
-def _to_schedule(row: Row[Any], facts: Mapping[int, Facts], terms: ScheduleTerms, now: datetime) -> Schedule:
+def _to_schedule(
+    row: Row[Any], facts: Mapping[int, Facts], terms_of: Callable[[Scope], ScheduleTerms], now: datetime
+) -> Schedule:
     scope = Scope(row.workspace, row.observer, row.observed)
+    terms = terms_of(scope)
     stored, is_readable = _stored(row.state, scope)
     known = facts[row.pk]
     seen_at = now if row.changed_since is None else min(now, from_micros(row.changed_since))
@@ -250,7 +253,7 @@ def _to_schedule(row: Row[Any], facts: Mapping[int, Facts], terms: ScheduleTerms
         requested_at=stored.requested_at,
         is_paused=known.is_paused,
         lease_until=known.lease_until,
-        budget_left=known.budget_left,
+        budget_left=known.budget_left(terms.tokens_per_day),
         budget_renews_at=terms.renews_at(now),
         options_hash=row.options_hash or "",
         version=stored.version,
@@ -298,7 +301,7 @@ def _switched(state: ScheduleState, terms: ScheduleTerms, wide: Row[Any] | None,
     return replace(state, dreaming=won("dream"), learning=won("learning"))
 
 
-def _to_row(schedule: Schedule, options_hash: str) -> dict[str, Any]:
+def _to_row(schedule: Schedule) -> dict[str, Any]:
     state = schedule.state
     stored = StoredState(
         version=state.version,
@@ -320,6 +323,6 @@ def _to_row(schedule: Schedule, options_hash: str) -> dict[str, Any]:
         "registered_at": to_micros(state.registered_at.astimezone(UTC)),
         "due_at": None if schedule.due_at is None else to_micros(schedule.due_at),
         "reason": schedule.reason.value,
-        "options_hash": options_hash,
+        "options_hash": state.options_hash,
         "state": encode_state(stored),
     }

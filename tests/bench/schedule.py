@@ -24,6 +24,7 @@ from agentcore.stores.sql import FILE_NAME, SqlStorage
 from agentcore.testing import ManualClock
 from dream.cycle import Planner
 from dream.options import DreamOptions
+from dream.options.levels import OptionLevels
 from dream.stores import dream_stores
 from dream.stores.schedules import StoredState, encode_state
 from dream.triggers import PassWork
@@ -45,7 +46,7 @@ async def measure(folder: Path, scopes: int) -> dict[str, Any]:
     clock = ManualClock(_NOW)
     storage = SqlStorage(folder / FILE_NAME, clock=clock)
     await storage.start()
-    planner = Planner(DreamOptions(), RandomIds())
+    planner = Planner(OptionLevels(DreamOptions()), RandomIds())
     await asyncio.to_thread(_fill, folder / FILE_NAME, scopes, planner.terms.options_hash)
     # As after a restart: what was filled in is no part of what the first tick writes.
     await storage.stop()

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from dream.cycle.documents.files import FileOutcome
     from dream.domain.proposal import Refusal
     from dream.domain.report import PassReport
-    from dream.options import DreamOptions
+    from dream.options.levels import OptionLevels
 
 KEPT: Final = (MEMORY, DREAMS, ARCHIVE)
 """The documents that dreams write; all others are read by nobody here."""
@@ -249,12 +249,12 @@ class OutboxFlush:
 
     Args:
         parts: What the host offers.
-        options: The host's options.
+        levels: The options of each scope.
     """
 
-    def __init__(self, parts: HostServices, options: DreamOptions) -> None:
+    def __init__(self, parts: HostServices, levels: OptionLevels) -> None:
         self._parts = parts
-        self._options = options
+        self._levels = levels
 
     async def start(self) -> None:
         """Write what waits; a scope on which somebody dreams is left to that dream."""
@@ -267,7 +267,7 @@ class OutboxFlush:
         if not await self._parts.storage.read(scope, lambda view: dream_stores(view).outbox.waiting()):
             return
         try:
-            async with dream_lease(self._parts, scope, self._options.lease):
+            async with dream_lease(self._parts, scope, self._levels.of(scope).lease):
                 problem = (await Documents(self._parts, scope).deliver()).problem
         except NotAdmittedError:
             return

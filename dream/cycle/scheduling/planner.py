@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from agentcore.ids import IdFactory
     from agentcore.stores.storage import UnitOfWork
     from dream.options import DreamOptions
+    from dream.options.levels import OptionLevels
     from dream.stores.schedules import Schedule
     from dream.triggers import Decision, Missed, Switch
 
@@ -60,37 +61,51 @@ class Planner:
     """Works out due times, in transactions that others open; lives as long as the host.
 
     Args:
-        options: The host's options.
+        levels: The options of each scope.
         ids: Names the records of skipped windows.
         capabilities: What the host offers passes.
         directives: What tells the texts that passes judge by now from any others.
     """
 
-    options: DreamOptions
+    levels: OptionLevels
     ids: IdFactory
     capabilities: frozenset[Capability] = frozenset()
     directives: str = ""
+    _terms: dict[tuple[int, str], ScheduleTerms] = field(
+        default_factory=dict[tuple[int, str], ScheduleTerms], init=False, repr=False, compare=False
+    )
 
     @property
     def terms(self) -> ScheduleTerms:
-        """What of the options bears upon stored schedules, with the zone the machine is in now."""
-        return ScheduleTerms.of(self.options, machine_zone(), self.capabilities, self.directives)
+        """What of the options of the whole host bears upon stored schedules, with the zone the machine is in now."""
+        return self._terms_of(self.levels.host)
+
+    def terms_of(self, scope: Scope) -> ScheduleTerms:
+        """The same of the options of a scope."""
+        return self._terms_of(self.levels.of(scope))
+
+    def _terms_of(self, options: DreamOptions) -> ScheduleTerms:
+        # Options live as long as the levels, which give the same object for all scopes that share them.
+        key = id(options), machine_zone()
+        if key not in self._terms:
+            self._terms[key] = ScheduleTerms.of(options, key[1], self.capabilities, self.directives, self.levels)
+        return self._terms[key]
 
     def decide(self, schedule: Schedule, now: datetime, around: ForegroundLoad = _QUIET) -> Decision:
         """Return when the next dream may start, all considered."""
-        return decide(self.options.schedule, _seen(schedule, around).state, now)
+        state = _seen(schedule, around).state
+        return decide(self.levels.of(state.scope).schedule, state, now)
 
     def plan(self, unit: UnitOfWork, keys: Iterable[int]) -> None:
         """Store when each of these scopes is looked at next, what is new to it included."""
         schedules = dream_stores(unit).schedules
-        terms = self.terms
         planned: list[Schedule] = []
-        for found in schedules.of(keys, terms):
+        for found in schedules.of(keys, self.terms_of):
             news = found if found.changed_since is None else found.with_news(min(found.changed_since, unit.now))
-            if terms.gives_other_work(found.state.options_hash):
+            if self.terms_of(found.state.scope).gives_other_work(found.state.options_hash):
                 news = news.with_news(unit.now)
             planned.append(self.considered(unit, news)[0])
-        schedules.save(planned, options_hash=terms.options_hash)
+        schedules.save(planned)
 
     def plan_changed(self, unit: UnitOfWork, *, limit: int) -> int:
         """Plan the scopes of peers that did something; return how many peers there were."""
@@ -102,7 +117,7 @@ class Planner:
 
     def plan_outdated(self, unit: UnitOfWork, *, limit: int) -> int:
         """Plan scopes whose due time was computed from other options; return how many there were."""
-        keys = dream_stores(unit).fleet.outdated(self.terms.options_hash, limit=limit)
+        keys = dream_stores(unit).fleet.outdated(self.terms, limit=limit)
         self.plan(unit, keys)
         return len(keys)
 
@@ -123,12 +138,11 @@ class Planner:
             work: What its passes said they have to do; None if they were not asked.
         """
         schedules = dream_stores(unit).schedules
-        terms = self.terms
-        found = schedules.mine(terms)
+        found = schedules.mine(self.terms_of(unit.scope))
         if work is not None:
             found = with_answers(found, work)
         planned, decision = self.considered(unit, found, around)
-        schedules.save([planned], options_hash=terms.options_hash)
+        schedules.save([planned])
         return planned, decision
 
     def put_off(self, unit: UnitOfWork, key: int, *, began_at: datetime, problem: str) -> None:
@@ -141,18 +155,18 @@ class Planner:
             problem: Why, in a sentence.
         """
         schedules = dream_stores(unit).schedules
-        terms = self.terms
-        for found in schedules.of([key], terms):
+        for found in schedules.of([key], self.terms_of):
             state = broken(found.state, unit.now, began_at=began_at, problem=problem)
             planned, _ = self.considered(unit, replace(found, state=state, is_running=False))
-            schedules.save([planned], options_hash=terms.options_hash)
+            schedules.save([planned])
 
     def considered(
         self, unit: UnitOfWork, found: Schedule, around: ForegroundLoad = _QUIET
     ) -> tuple[Schedule, Decision]:
         """Return a schedule as it is to be stored, and the decision about it; skipped windows are written down."""
         now = unit.now
-        found = replace(found, state=settled(found.state, now))
+        planned_by = self.terms_of(found.state.scope).options_hash
+        found = replace(found, state=replace(settled(found.state, now), options_hash=planned_by))
         decision = self.decide(found, now, around)
         state = found.state
         if decision.missed is not None and decision.missed.is_skipped:
@@ -240,7 +254,7 @@ class Booking(ABC):
             NotAdmittedError: it may not.
         """
         schedules = dream_stores(unit).schedules
-        found = schedules.mine(self.planner.terms)
+        found = schedules.mine(self.planner.terms_of(unit.scope))
         self._admit(found, unit.now)
         # Only a service plans: until it does, the end of the lease is when somebody looks whether the run has died.
         begun = replace(
@@ -251,12 +265,12 @@ class Booking(ABC):
             due_at=unit.now + self.lease,
             reason=self.trigger,
         )
-        schedules.save([begun], options_hash=found.state.options_hash)
+        schedules.save([begun])
         self._began_at = unit.now
 
     def end(self, unit: UnitOfWork, report: RunReport) -> None:
         """Note how the run ended, in the transaction that closes it."""
-        found = dream_stores(unit).schedules.mine(self.planner.terms)
+        found = dream_stores(unit).schedules.mine(self.planner.terms_of(unit.scope))
         if not self.is_whole:
             state = given_up(found.state)
         elif report.outcome is Outcome.FAILED:
@@ -276,12 +290,12 @@ class Booking(ABC):
     def give_up(self, unit: UnitOfWork) -> None:
         """Note that the run was broken off without a fault of its own; it stays due."""
         if self._began_at is not None:
-            found = dream_stores(unit).schedules.mine(self.planner.terms)
+            found = dream_stores(unit).schedules.mine(self.planner.terms_of(unit.scope))
             self._over(unit, replace(found, state=given_up(found.state)))
 
     def _over(self, unit: UnitOfWork, found: Schedule) -> None:
         ended = replace(found, is_running=False, due_at=None, reason=Reason.NEVER)
-        dream_stores(unit).schedules.save([ended], options_hash=found.state.options_hash)
+        dream_stores(unit).schedules.save([ended])
         unit.activity.notify()
 
     @abstractmethod

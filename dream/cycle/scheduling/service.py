@@ -13,7 +13,6 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import AgentcoreError, StorageError
 from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
 from dream.cycle.running.run_envelope import scope_boundary
-from dream.cycle.scheduling.backlog import Backlog
 from dream.cycle.scheduling.planner import ScheduledBooking, foreground_load
 from dream.errors import DreamBrokenOffError
 from dream.stores import dream_stores
@@ -26,10 +25,9 @@ if TYPE_CHECKING:
     from agentcore.stores.storage import ReadView, UnitOfWork
     from dream.cycle.documents.edit_watch import EditWatch
     from dream.cycle.listeners import DreamListeners
-    from dream.cycle.running.runner import Runner
     from dream.cycle.scheduling.planner import ForegroundLoad, Planner
+    from dream.cycle.scheduling.scope_runners import ScopeRunners
     from dream.domain.report import RunReport
-    from dream.options import DreamOptions
 
 LONGEST_WAIT: Final = timedelta(minutes=1)
 """How soon what other processes store is noticed at the latest."""
@@ -58,22 +56,18 @@ class DreamService(BackgroundService):
 
     Args:
         parts: What the host offers.
-        options: The host's options.
-        runner: What runs a cycle.
+        runners: What runs a cycle on each scope, and asks its passes.
         planner: What decides.
         watch: Who is told of runs.
     """
 
-    def __init__(
-        self, *, parts: HostServices, options: DreamOptions, runner: Runner, planner: Planner, watch: DreamListeners
-    ) -> None:
+    def __init__(self, *, parts: HostServices, runners: ScopeRunners, planner: Planner, watch: DreamListeners) -> None:
         super().__init__(name="dreams", on_failure=WorkerFailure.STOP_HOST)
         self._parts = parts
-        self._options = options
-        self._runner = runner
+        self._levels = runners.levels
+        self._runners = runners
         self._planner = planner
         self._watch = watch
-        self._backlog = Backlog(parts=parts, options=options, order=runner.order)
         self._news = asyncio.Event()
         self._ended = asyncio.Event()
         self._under_way: dict[int, Scope] = {}
@@ -83,7 +77,7 @@ class DreamService(BackgroundService):
         self._fault: StorageError | None = None
         self._known_hash = ""
         self._looked_at = datetime.min.replace(tzinfo=UTC)
-        self._edits = _edit_watch(parts) if self._backlog.reads_documents and parts.workspaces is not None else None
+        self._edits = _edit_watch(parts) if runners.reads_documents and parts.workspaces is not None else None
         self._fails = False
 
     def wake(self) -> None:
@@ -121,7 +115,7 @@ class DreamService(BackgroundService):
 
     async def _start_due(self, dreams: asyncio.TaskGroup) -> datetime | None:
         """Start what is due as long as there are places; return when the next scope is due."""
-        now, most = self._parts.clock.now(), self._options.schedule.max_concurrent_dreams
+        now, most = self._parts.clock.now(), self._levels.host.schedule.max_concurrent_dreams
 
         def look(view: ReadView) -> tuple[list[dict[int, Scope]], datetime | None, int]:
             fleet = dream_stores(view).fleet
@@ -176,7 +170,7 @@ class DreamService(BackgroundService):
         self._looked_at = now
         if self._edits is not None:
             await self._edits.look()
-        mark = await asyncio.to_thread(self._runner.directives_mark)
+        mark = await asyncio.to_thread(self._runners.directives_mark)
         if mark != self._planner.directives:
             self._planner = replace(self._planner, directives=mark)
         await self._plan_changed()
@@ -221,18 +215,19 @@ class DreamService(BackgroundService):
 
     async def _decided(self, scope: Scope) -> ForegroundLoad | None:
         """Decide anew on what is stored now; return what the decision rests on if it is due with something to do."""
-        around = await foreground_load(self._parts, self._options, scope)
+        around = await foreground_load(self._parts, self._levels.of(scope), scope)
         storage = self._parts.storage
         _, decision = await storage.write(scope, lambda unit: self._planner.attend(unit, around))
         if decision.is_due(self._parts.clock.now()) and decision.reason is not Reason.MANUAL:
-            work = (await self._backlog.of(scope)).work
+            work = (await self._runners.backlog(scope).of(scope)).work
             _, decision = await storage.write(scope, lambda unit: self._planner.attend(unit, around, work))
         return around if decision.is_due(self._parts.clock.now()) else None
 
     async def _dream(self, scope: Scope, around: ForegroundLoad) -> None:
-        booking = ScheduledBooking(planner=self._planner, lease=self._options.lease, around=around)
+        lease = self._levels.of(scope).lease
+        booking = ScheduledBooking(planner=self._planner, lease=lease, around=around)
         gone_on: list[RunReport] = []
-        report = await self._runner.run(scope, booking=booking, gone_on=gone_on)
+        report = await self._runners.runner(scope).run(scope, booking=booking, gone_on=gone_on)
         for one in (*gone_on, report):
             await self._watch.told(one)
 

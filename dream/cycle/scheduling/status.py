@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         ForegroundLoad,
     )
     from dream.options import DreamOptions, Trigger
+    from dream.options.levels import OptionLevels
     from dream.passes import PassSlot
     from dream.stores.schedules import Schedule
     from dream.triggers import Decision, PassWork, Reading
@@ -107,12 +108,13 @@ def read_schedule_status(view: ReadView, planner: Planner, around: ForegroundLoa
         around: What is seen beside what is stored.
         asked: What the passes say they have to do.
     """
-    found = dream_stores(view).schedules.mine(planner.terms)
+    options = planner.levels.of(view.scope)
+    found = dream_stores(view).schedules.mine(planner.terms_of(view.scope))
     if found.changed_since is not None:
         found = found.with_news(min(found.changed_since, view.now))
     found = with_answers(found, asked.work)
     decision = planner.decide(found, view.now, around)
-    place = _place(view, planner.options, found) if decision.is_due(view.now) else ()
+    place = _place(view, planner.levels.host, found) if decision.is_due(view.now) else ()
     return ScheduleStatus(
         scope=view.scope,
         now=view.now,
@@ -120,7 +122,7 @@ def read_schedule_status(view: ReadView, planner: Planner, around: ForegroundLoa
         work=found.state.work,
         requested_at=found.state.requested_at,
         failures=found.state.failures,
-        warnings=(*_warnings(planner.options, found, view), *_obstacles(found, asked.obstacle)),
+        warnings=(*_warnings(options, found, view), *_obstacles(found, asked.obstacle)),
     )
 
 
@@ -207,26 +209,27 @@ class ScheduleFacade:
 
     Args:
         parts: What the host offers.
-        options: The host's options.
+        levels: The options of each scope.
         order: The passes of a run.
     """
 
-    def __init__(self, parts: HostServices, options: DreamOptions, order: tuple[PassSlot, ...]) -> None:
+    def __init__(self, parts: HostServices, levels: OptionLevels, order: tuple[PassSlot, ...]) -> None:
         self._parts = parts
-        self._options = options
-        self._backlog = Backlog(parts=parts, options=options, order=order)
-        self.planner = Planner(options, parts.ids, parts.capabilities)
+        self._levels = levels
+        self._order = order
+        self.planner = Planner(levels, parts.ids, parts.capabilities)
 
-    def booking(self, *, is_whole: bool) -> ManualBooking:
-        """Return the place in the schedule of a run that a person starts now."""
-        return ManualBooking(planner=self.planner, lease=self._options.lease, trigger=Reason.MANUAL, is_whole=is_whole)
+    def booking(self, scope: Scope, *, is_whole: bool) -> ManualBooking:
+        """Return the place in the schedule of a run that a person starts now on *scope*."""
+        lease = self._levels.of(scope).lease
+        return ManualBooking(planner=self.planner, lease=lease, trigger=Reason.MANUAL, is_whole=is_whole)
 
     async def request(self, scope: Scope) -> DreamRequest:
         """Ask for a dream, to be begun by whichever host watches the scope."""
 
         def ask(unit: UnitOfWork) -> DreamRequest:
             schedules = dream_stores(unit).schedules
-            found = schedules.mine(self.planner.terms)
+            found = schedules.mine(self.planner.terms_of(scope))
             state = found.state
             if state.requested_at is not None:
                 return DreamRequest(scope=scope, requested_at=state.requested_at, reason=Deferral.ALREADY_PENDING)
@@ -238,7 +241,7 @@ class ScheduleFacade:
                 return DreamRequest(scope=scope, requested_at=None, reason=error.reason)
             # Due from now on: a service that goes from one timed dream to the next sees it without planning anew.
             asked = replace(found, state=requested(state, unit.now), due_at=unit.now, reason=Reason.MANUAL)
-            schedules.save([asked], options_hash=state.options_hash)
+            schedules.save([asked])
             unit.activity.notify()
             return DreamRequest(scope=scope, requested_at=unit.now, reason=None)
 
@@ -251,8 +254,10 @@ class ScheduleFacade:
             StorageError: the database failed.
             DreamBrokenOffError: the passes could not be asked.
         """
+        options = self._levels.of(scope)
+        backlog = Backlog(parts=self._parts, options=options, order=self._order)
         with scope_boundary(scope):
-            around, found = await foreground_load(self._parts, self._options, scope), await self._backlog.of(scope)
+            around, found = await foreground_load(self._parts, options, scope), await backlog.of(scope)
             return await self._parts.storage.read(
                 scope, lambda view: read_schedule_status(view, self.planner, around, found)
             )

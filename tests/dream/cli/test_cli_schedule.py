@@ -74,7 +74,7 @@ def test_every_option_is_shown_with_who_said_so(cli: CommandLine, monkeypatch: p
         ('[dreaming.schedule.trigger]\nkind = "cron"\nexpression = "61 * * * *"\n', "expression"),
         ("dreaming = 3\n", "write a table [dreaming]"),
         ("[dreamin]\nstep_size = 3\n", "there is no table [dreamin]; write [dreaming]"),
-        ('[dreaming.schedule.trigger]\nevery = "-4h"\n', "write a duration in seconds or by ISO 8601"),
+        ('[dreaming.schedule.trigger]\nevery = "-4h"\n', "1 minute"),
         ('[dreaming.schedule.trigger]\nkind = "weekly"\n', "its kind is one of 'interval', 'cron'"),
         ('[dreaming]\npasses = ["x"]\n', "only code can give it"),
         ('[dreaming]\nmodes = "off"\n', "dreaming.modes = 'off' is not possible: write a table"),

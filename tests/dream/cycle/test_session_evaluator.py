@@ -15,6 +15,7 @@ from agentcore.llm import ChatOptions, ChatUnreachableError
 from agentcore.testing import ChatServer, ManualClock
 from dream.cycle import SessionEvaluator
 from dream.options import DreamOptions, ModelOptions
+from dream.options.levels import OptionLevels
 
 HALF_AN_HOUR = timedelta(minutes=30)
 SUMMARY = "The user wanted the invoices and got them sorted wrongly."
@@ -53,7 +54,7 @@ def evaluator(world: World, *replies: Any, **options: Any) -> tuple[SessionEvalu
     """A freshly started evaluator that sees this scope alone."""
     chat = VerifyingChatClient(replies)
     alone = replace(world, chat=chat, storage=_OneScope(world))
-    return SessionEvaluator(alone.parts, DreamOptions(**options)), chat
+    return SessionEvaluator(alone.parts, OptionLevels(DreamOptions(**options))), chat
 
 
 class _OneScope:

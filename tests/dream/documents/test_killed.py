@@ -13,6 +13,7 @@ from scribe import Scribe, saying
 
 from agentcore.workspace import GitUse, Workspaces
 from dream.cycle import OutboxFlush
+from dream.options.levels import OptionLevels
 from dream.stores import dream_stores
 
 PERSON = "- Bo wrote this himself\r\n"
@@ -52,7 +53,7 @@ async def live(world: World, folder: Path, at: int) -> int:
     one = replace(world, storage=storage, workspaces=Workspaces(lambda _: folder, GitUse.INIT))
     count = 0
     try:
-        await OutboxFlush(one.parts, one.options).follow(one.scope)
+        await OutboxFlush(one.parts, OptionLevels(one.options)).follow(one.scope)
         done = await world.storage.read(world.scope, lambda view: view.documents.get("MEMORY.md"))
         if done is None or "Ana" not in done.content:
             await one.run_passes(Scribe(saying("Ana moved to Lisbon", "Cy sings")))

@@ -32,7 +32,8 @@ from agentcore.recall import Recall
 from agentcore.stores.sql import FILE_NAME, SqlStorage
 from agentcore.testing import ChatServer, ManualClock
 from agentcore.workspace import GitUse, Workspaces
-from dream.cycle import DreamListeners, DreamService, OutboxFlush, Planner, Runner
+from dream.cycle import DreamListeners, DreamService, OutboxFlush, Planner
+from dream.cycle.scheduling.scope_runners import ScopeRunners
 from dream.domain import RunKind, RunReport
 from dream.interfaces.benchmark import scripted_answer
 from dream.options import (
@@ -43,6 +44,7 @@ from dream.options import (
     SchedulingOptions,
     Threshold,
 )
+from dream.options.levels import OptionLevels
 from dream.stores import dream_stores
 
 Task = dict[str, Any]
@@ -95,7 +97,8 @@ async def watch(world: World, task: Task) -> Answer:
     pause = float(task.get("slowly", 0))
     storage = WatchedStorage(world.storage, before=lambda _: time.sleep(pause))
     parts = replace(world, storage=storage, options=options).parts
-    told, ended = DreamListeners(parts, options), asyncio.Event()
+    levels = OptionLevels(options)
+    told, ended = DreamListeners(parts, levels), asyncio.Event()
     reports: list[RunReport] = []
 
     def keep(report: RunReport) -> None:
@@ -103,8 +106,8 @@ async def watch(world: World, task: Task) -> Answer:
         ended.set()
 
     told.reports.add(keep)
-    runner, planner = Runner(parts, options), Planner(options, world.ids)
-    service = DreamService(parts=parts, options=options, runner=runner, planner=planner, watch=told)
+    runners, planner = ScopeRunners(parts, levels), Planner(levels, world.ids)
+    service = DreamService(parts=parts, runners=runners, planner=planner, watch=told)
     await service.start()
     await asyncio.wait([asyncio.create_task(ended.wait())], timeout=float(task["seconds"]))
     await service.stop()
@@ -290,7 +293,7 @@ async def promote(world: World, task: Task) -> Answer:
     """Open a host with a workspace and promote; a store that has done so is left as it is."""
     folder = Path(task["folder"], "workspace")
     world.workspaces = Workspaces(lambda _: folder, GitUse.INIT)
-    await OutboxFlush(world.parts, world.options).start()
+    await OutboxFlush(world.parts, OptionLevels(world.options)).start()
     if "undone" in task:
         runs = [run for run in await world.dreams.runs() if run.changes and run.kind is RunKind.DREAM]
         await world.dreams.undo(runs[0].run_id)

@@ -19,6 +19,7 @@ from agentcore.workspace import Workspaces
 from dream.cycle import LONGEST_WAIT, Planner
 from dream.domain import Outcome, Proposal, RunKind, Work
 from dream.options import CatchUp, DailyAt, Heartbeat, Interval, Threshold
+from dream.options.levels import OptionLevels
 from dream.passes import PassSlot
 from dream.passes.memory_consolidation import MemoryConsolidation
 from dream.stores import dream_stores
@@ -274,7 +275,8 @@ async def test_a_pass_that_is_switched_on_or_comes_to_have_a_model_finds_its_wor
         await watched.go_on(4 * HOUR, by=5 * MINUTE)
     assert stage.ran() == ["interval 5", "interval 245"]
     assert stage.reports[-1].changes == 2
-    of_two = [Planner(options, stage.world.ids, one).terms for one in (frozenset(), frozenset({Capability.LLM}))]
+    levels, able = OptionLevels(options), (frozenset(), frozenset({Capability.LLM}))
+    of_two = [Planner(levels, stage.world.ids, one).terms for one in able]
     assert of_two[0].gives_other_work(of_two[1].options_hash)
 
 
@@ -434,5 +436,5 @@ async def test_what_cannot_be_reached_is_said(stage: Stage):
 
 
 async def the_state(stage: Stage) -> Any:
-    terms = Planner(stage.world.options, stage.world.ids).terms
+    terms = Planner(OptionLevels(stage.world.options), stage.world.ids).terms
     return await stage.world.storage.read(ANA, lambda view: dream_stores(view).schedules.mine(terms).state)

@@ -13,9 +13,11 @@ from agentcore.domain import Scope, Turn
 from agentcore.recall import Recall
 from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
-from dream.cycle import DreamListeners, Dreams, DreamService, HostDreams, Planner, Runner
+from dream.cycle import DreamListeners, Dreams, DreamService, HostDreams, Planner
+from dream.cycle.scheduling.scope_runners import ScopeRunners
 from dream.domain import RunKind, RunReport
 from dream.options import DreamOptions, SchedulingOptions
+from dream.options.levels import OptionLevels
 from dream.passes import ORDER, PassSlot
 
 ANA = Scope("acme", "agent", "ana")
@@ -81,7 +83,8 @@ class Stage:
     @property
     def dreams(self) -> Dreams:
         parts, options = self.world.parts, self.world.options
-        return Dreams(parts, options, self.world.scope, HostDreams(DreamListeners(parts, options), self.service))
+        levels = OptionLevels(options)
+        return Dreams(parts, options, self.world.scope, HostDreams(DreamListeners(parts, levels), levels, self.service))
 
     @asynccontextmanager
     async def watched(self, **options: Any) -> AsyncIterator["Stage"]:
@@ -89,9 +92,10 @@ class Stage:
         told = self.world.options.replace(schedule=SchedulingOptions(**options)) if options else self.world.options
         world = replace(self.world, options=told)
         parts = world.parts
-        watch = DreamListeners(parts, told)
-        runner, planner = Runner(parts, told, self.order), Planner(told, world.ids, parts.capabilities)
-        service = WatchedService(parts=parts, options=told, runner=runner, planner=planner, watch=watch)
+        levels = OptionLevels(told)
+        watch = DreamListeners(parts, levels)
+        runners, planner = ScopeRunners(parts, levels, self.order), Planner(levels, world.ids, parts.capabilities)
+        service = WatchedService(parts=parts, runners=runners, planner=planner, watch=watch)
         stage = Stage(world, self.order, self.reports, service)
         watch.reports.add(self.reports.append)
         await service.start()

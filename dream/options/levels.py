@@ -1,0 +1,240 @@
+"""Works out which options each scope dreams with: the one place that knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeAlias, cast
+
+from agentcore.domain.scope import Scope
+from agentcore.domain.scope_pattern import ScopePattern
+from agentcore.errors import InvalidOptionsError
+from agentcore.hosting.option_layers import (
+    EffectiveOption,
+    OptionSource,
+    leaves,
+    overlaid,
+    said,
+    shown,
+    wider,
+)
+from agentcore.hosting.options import suggested
+from agentcore.llm.settings_file import FILE_NAME, read_section
+from dream.options import DreamOptions
+from dream.options.sources import PRESET, SECTION, Configured, of_preset
+
+SCOPES: Final = "scopes"
+"""The settings file's table of what is said of some scopes, by pattern."""
+WORKSPACE: Final = "workspace"
+"""The key there that names the folder of a scope's documents."""
+OF_THE_HOST: Final = (
+    "passes",
+    "verifier",
+    "sessions.every",
+    "schedule.max_concurrent_dreams",
+    "model.calls_in_flight",
+)
+"""Options that hold for a whole host: its scopes share what they are about."""
+
+Told: TypeAlias = DreamOptions | Callable[[DreamOptions], DreamOptions]
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeLevel:
+    """What one source says of the dreams of some scopes.
+
+    Args:
+        pattern: Which scopes.
+        source: Who says so.
+        values: What is said, section by section.
+        preset: The preset that these start from, which takes the place of one of a wider level.
+        change: What makes options of those of the wider levels, in the place of values.
+        replaces_mappings: Whether a mapping takes the place of a wider one.
+    """
+
+    pattern: ScopePattern
+    source: OptionSource
+    values: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    preset: str | None = None
+    change: Callable[[DreamOptions], DreamOptions] | None = None
+    replaces_mappings: bool = False
+
+    def applied(self, options: DreamOptions) -> DreamOptions:
+        """Return *options* with what this level says.
+
+        Raises:
+            InvalidOptionsError: an option is unknown, cannot have its value, or holds for a whole host alone.
+            ExceptionGroup: several are.
+        """
+        if self.change is not None:
+            made = self.change(options)
+        else:
+            if self.preset is not None:
+                options = overlaid(without_preset(options), of_preset(self.preset))
+            made = overlaid(options, self.values, replaces_mappings=self.replaces_mappings)
+        self._refuse_what_is_of_the_host(options, made)
+        return made
+
+    def source_of(self, name: str) -> OptionSource | None:
+        """Return who said at this level what an option is; None if nobody did outright."""
+        told = {path for path, _ in leaves(dict(self.values))}
+        if any(path in told for path in wider(name)):
+            return self.source
+        of_the_preset = {path for path, _ in leaves(of_preset(self.preset))}
+        return OptionSource.PRESET if any(path in of_the_preset for path in wider(name)) else None
+
+    def _refuse_what_is_of_the_host(self, before: DreamOptions, after: DreamOptions) -> None:
+        for path in OF_THE_HOST:
+            old, new = before, after
+            for part in path.split("."):
+                old, new = getattr(old, part), getattr(new, part)
+            if old != new:
+                allowed = f"it holds for the whole host: say it without a scope, not of {self.pattern}"
+                raise InvalidOptionsError(field=f"{SECTION}.{path}", value=new, allowed=allowed)
+
+
+def without_preset(options: DreamOptions) -> DreamOptions:
+    """Return *options* without what the preset chose that they started from; what was said beside it stays."""
+    usual = DreamOptions()
+    chosen = of_preset(options.starts_from.value)
+    changes: dict[str, object] = {}
+    for name, value in chosen.items():
+        now: object = getattr(options, name)
+        if isinstance(value, Mapping) and isinstance(now, Mapping):
+            left = cast("Mapping[str, object]", now).items() - cast("Mapping[str, object]", value).items()
+            changes[name] = dict(left)
+        elif now == getattr(DreamOptions.preset(options.starts_from.value), name):
+            changes[name] = getattr(usual, name)
+    return options.replace(**changes)
+
+
+def of_code(pattern: ScopePattern, told: Told) -> ScopeLevel:
+    """Return the level of what the host's code says of some scopes, as options or as a function of wider ones."""
+    if isinstance(told, DreamOptions):
+        values = said(told)
+        preset = told.starts_from.value if "starts_from" in told.model_fields_set else None
+        return ScopeLevel(pattern, OptionSource.CODE, values, preset)
+    return ScopeLevel(pattern, OptionSource.CODE, change=told)
+
+
+def of_file(data_dir: Path | None) -> list[ScopeLevel]:
+    """Return what the settings file says of the dreams of some scopes.
+
+    Raises:
+        InvalidOptionsError: a table or key is unknown, or the file cannot be read.
+        InvalidScopeError: a pattern names no scopes.
+    """
+    return [
+        ScopeLevel(pattern, OptionSource.FILE, {name: value for name, value in told.items() if name != PRESET}, preset)
+        for pattern, table in scope_tables(data_dir)
+        for told in [_table(f"{SCOPES}.{pattern}.{SECTION}", table.get(SECTION, {}))]
+        for preset in [told.get(PRESET)]
+        if told
+    ]
+
+
+def scope_tables(data_dir: Path | None) -> Iterator[tuple[ScopePattern, dict[str, object]]]:
+    """Yield each table of the settings file about some scopes, with its pattern; errors as in `of_file`."""
+    for name, value in ({} if data_dir is None else read_section(data_dir / FILE_NAME, SCOPES)).items():
+        table = _table(f"{SCOPES}.{name}", value)
+        for key in table.keys() - {SECTION, WORKSPACE}:
+            allowed = f"there is none of that name; {suggested(key, (SECTION, WORKSPACE))}"
+            raise InvalidOptionsError(field=f"{SCOPES}.{name}.{key}", value=table[key], allowed=allowed)
+        yield ScopePattern.parse(name), table
+
+
+def _table(path: str, value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidOptionsError(field=path, value=value, allowed="write a table")
+    return cast("dict[str, Any]", value)
+
+
+class OptionLevels:
+    """The options of every scope of a host; lives as long as the host.
+
+    The narrowest level that says something decides (`ScopePattern.narrowness`). Of one level the preset gives way to
+    the file, that to the environment, and that to the code of the host.
+
+    Args:
+        options: The options of the whole host.
+        found: What of these the environment and the settings file say.
+        levels: What is said of some scopes.
+        code: Who changed *options* beside these two.
+
+    Raises:
+        InvalidOptionsError: a level says what is not possible.
+        ExceptionGroup: several do.
+
+    Example:
+        >>> rare = of_code(ScopePattern.parse("acme/*/*"), DreamOptions(alarm_after=9))
+        >>> levels = OptionLevels(DreamOptions(), levels=[rare])
+        >>> levels.of(Scope.parse("acme/rex/ana")).alarm_after, levels.of(Scope.default()).alarm_after
+        (9, 3)
+    """
+
+    def __init__(
+        self,
+        options: DreamOptions,
+        found: Configured | None = None,
+        levels: Sequence[ScopeLevel] = (),
+        code: OptionSource = OptionSource.CODE,
+    ) -> None:
+        self._host = options
+        self._found = found or Configured()
+        self._code = code
+        # The order is stable: of equally narrow levels the one that was said later wins.
+        self._levels = tuple(sorted(levels, key=lambda level: level.pattern.narrowness))
+        self._known: dict[tuple[int, ...], DreamOptions] = {(): options}
+        self._alone = tuple(level.applied(options) for level in self._levels)
+
+    @property
+    def host(self) -> DreamOptions:
+        """The options of the whole host."""
+        return self._host
+
+    @property
+    def levels(self) -> tuple[ScopeLevel, ...]:
+        """What is said of some scopes, the widest first."""
+        return self._levels
+
+    @property
+    def variants(self) -> tuple[DreamOptions, ...]:
+        """The options of the whole host, and those of each level over them: what differs where levels differ."""
+        return (self._host, *self._alone)
+
+    def of(self, scope: Scope) -> DreamOptions:
+        """Return the options of a scope; of scopes that the same levels are about it is the same object."""
+        matching = self._matching(scope) if self._levels else ()
+        if matching not in self._known:
+            options = self._host
+            for place in matching:
+                options = self._levels[place].applied(options)
+            self._known[matching] = options
+        return self._known[matching]
+
+    def effective(self, scope: Scope | None = None) -> list[EffectiveOption]:
+        """Return every option of a scope, of the whole host by default, and who said what it is."""
+        options = self._host
+        known = {one.name: one for one in self._found.effective(options, self._code)}
+        for place in () if scope is None else self._matching(scope):
+            level, before = self._levels[place], shown(options)
+            options = level.applied(options)
+            known = {
+                name: self._told(level, known.get(name), name, value, is_changed=before.get(name) != value)
+                for name, value in shown(options).items()
+            }
+        return list(known.values())
+
+    def _told(
+        self, level: ScopeLevel, known: EffectiveOption | None, name: str, value: object, *, is_changed: bool
+    ) -> EffectiveOption:
+        source = level.source_of(name)
+        if source is None and is_changed:
+            source = OptionSource.DEFAULT if level.change is None else level.source
+        if source is not None or known is None:
+            return EffectiveOption(name, value, source or level.source, str(level.pattern))
+        return known
+
+    def _matching(self, scope: Scope) -> tuple[int, ...]:
+        return tuple(place for place, level in enumerate(self._levels) if level.pattern.matches(scope))
