@@ -3,7 +3,7 @@
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from agentcore.clock import Clock, SystemClock
 from agentcore.hosting.errors import AlreadyBuiltError
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         WispOptions,
         WorkspaceOptions,
     )
+    from agentcore.hosting.validation import BuildValidation
     from agentcore.llm.chat import ChatClient
     from agentcore.llm.embedding import Embedder
     from agentcore.llm.settings import ChatOptions
@@ -250,7 +251,6 @@ class AgentHostBuilder:
             raise AlreadyBuiltError
 
     def _validated(self) -> "HostConfig":
-        from agentcore.hosting import options  # noqa: PLC0415 - as in build
         from agentcore.hosting.assembly import HostConfig  # noqa: PLC0415 - as in build
         from agentcore.hosting.lifecycle import DEFAULT_SHUTDOWN_TIMEOUT  # noqa: PLC0415 - as in build
         from agentcore.hosting.validation import BuildValidation  # noqa: PLC0415 - as in build
@@ -260,6 +260,7 @@ class AgentHostBuilder:
         timeout = DEFAULT_SHUTDOWN_TIMEOUT if self._shutdown_timeout is None else self._shutdown_timeout
         folder = checked.folder(self._data_dir)
         clock = checked.part("clock", self._clock, "now", "sleep")
+
         config = HostConfig(
             data_dir=folder,
             clock=clock,
@@ -270,25 +271,40 @@ class AgentHostBuilder:
             else checked.part("with_storage", storage, "start", "stop", "read", "write"),
             chat=None if chat is None else checked.chat(chat[0], folder, clock),
             embedder=None if self._embedder is None else checked.embedder(self._embedder[0], folder, clock),
-            embeddings=checked.options(options.EmbeddingOptions, self._told.get("embeddings")),
             fills_embeddings=self._fills_embeddings,
-            memory=checked.options(options.MemoryOptions, self._told.get("memory")),
-            conversation=checked.options(options.ConversationOptions, self._told.get("conversation")),
-            skills=checked.options(options.SkillOptions, self._told.get("skills")),
-            feedback=checked.options(options.FeedbackOptions, self._told.get("feedback")),
-            wisps=checked.options(options.WispOptions, self._told.get("wisps")),
-            tool_calls=checked.options(options.ToolCallOptions, self._told.get("tool_calls")),
-            workspace=checked.options(options.WorkspaceOptions, self._told.get("workspace")),
-            where=None if self._workspace is None else checked.workspace(self._workspace),
             corrections=self._corrections and checked.function("with_feedback(corrections)", self._corrections),
-            context=checked.options(options.ContextOptions, self._told.get("context")),
             services=tuple(checked.part("with_service", one, "start", "stop") for one in self._services),
             busy_sources=tuple(checked.function("with_busy_source", one) for one in self._busy_sources),
             dreaming=self._install
             and checked.plugin(
                 partial(self._install, data_dir=folder, scopes=self._told_scopes), self._told["dreaming"]
             ),
+            **self._sections(checked, folder),
         )
         checked.check_decay(config.storage, config.memory)
         checked.conclude()
         return config
+
+    def _sections(self, checked: "BuildValidation", folder: Path | None) -> "dict[str, Any]":
+        """Return the options of each part, by the names of `HostConfig`: as the file says and then the code."""
+        from agentcore.hosting import options  # noqa: PLC0415 - as in build
+
+        def told(kind: type[Kind]) -> Kind | None:
+            said = self._told.get(kind.section)
+            return None if said is None else checked.options(kind, said, checked.from_file(kind, folder))
+
+        parts = (
+            options.EmbeddingOptions,
+            options.MemoryOptions,
+            options.ConversationOptions,
+            options.SkillOptions,
+            options.FeedbackOptions,
+            options.WispOptions,
+            options.ToolCallOptions,
+            options.ContextOptions,
+        )
+        workspace = told(options.WorkspaceOptions) or checked.from_file(options.WorkspaceOptions, folder)
+        where = None if self._workspace is None else checked.workspace(self._workspace)
+        where = checked.workspace_plan(where, folder, workspace and workspace.folder)
+        sections: dict[str, object] = {kind.section: told(kind) for kind in parts}
+        return {**sections, "workspace": None if where is None else workspace, "where": where}

@@ -370,6 +370,9 @@ class WorkspaceOptions(Options):
 
     section: ClassVar[str] = "workspace"
 
+    folder: str | None = None
+    """Where they are, for hosts whose code does not say: a folder below the data directory or an absolute one, in which
+    `{workspace}`, `{observer}` and `{observed}` stand for the parts of a scope, as in `notes/{observer}`."""
     git: GitUse = GitUse.AUTO
     """Whether what dreams write is committed: `auto` if the workspace is a repository, `init` always, `off` never."""
 

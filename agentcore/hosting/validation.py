@@ -9,9 +9,9 @@ from agentcore.clock import Clock
 from agentcore.domain.decay import Decay
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidInputError, InvalidOptionsError
-from agentcore.hosting.options import MemoryOptions, Options, together
+from agentcore.hosting.options import EmbeddingOptions, MemoryOptions, Options, together
 from agentcore.llm.chat import ChatClient
-from agentcore.llm.embedding import Embedder
+from agentcore.llm.embedding import OF_VECTORS, Embedder
 from agentcore.llm.errors import ChatNotConfiguredError
 from agentcore.workspace.folder import WorkspaceFolder
 from agentcore.workspace.workspaces import Whereabouts
@@ -41,8 +41,10 @@ keep everything in memory.
 
     def conclude(self) -> None:
         """Raise what was refused: the one refusal itself, or a group of several."""
-        if self._refusals:
-            raise together(self._refusals)
+        # Of a settings file that cannot be read every part says the same.
+        refusals = list({str(refusal): refusal for refusal in self._refusals}.values())
+        if refusals:
+            raise together(refusals)
 
     def refuse(self, field: str, value: object, allowed: str) -> None:
         """Note that an option cannot have its value."""
@@ -143,6 +145,48 @@ keep everything in memory.
             allowed = "set AGENTCORE_EMBEDDINGS_MODEL, write model under [embeddings] in agentcore.toml, or give it one"
             self.refuse("with_embeddings", None, allowed)
         return None
+
+    def from_file(self, kind: type[OptionsT], folder: Path | None) -> OptionsT | None:
+        """Return the options that the settings file says; None if they are refused, which is noted.
+
+        Args:
+            kind: The options' class; its section is the file's table.
+            folder: Where the settings file is.
+        """
+        if folder is None:
+            return None
+        from agentcore.llm.settings_file import FILE_NAME, read_section  # noqa: PLC0415 - as in chat
+
+        def read() -> OptionsT:
+            told = read_section(folder / FILE_NAME, kind.section)
+            # The table of embeddings is that of the model too.
+            return kind(**{name: told[name] for name in told if kind is not EmbeddingOptions or name in OF_VECTORS})
+
+        return self.attempt(read)
+
+    def workspace_plan(self, where: Whereabouts | None, folder: Path | None, text: str | None) -> Whereabouts | None:
+        """Return where the workspaces are: what the code says, and where it says nothing what the settings file does.
+
+        Args:
+            where: What the code says; None if nothing.
+            folder: The data directory.
+            text: What the settings file says of all scopes.
+        """
+        if folder is None:
+            return where
+        from agentcore.llm.settings_file import FILE_NAME, WORKSPACE, scope_tables  # noqa: PLC0415 - as in chat
+        from agentcore.workspace.templates import WorkspacePlan, WorkspaceTemplate  # noqa: PLC0415 - few files say so
+
+        def read() -> list[WorkspaceTemplate]:
+            tables = scope_tables(folder / FILE_NAME)
+            said = [(str(table[WORKSPACE]), pattern) for pattern, table in tables if WORKSPACE in table]
+            return [
+                *([] if text is None else [WorkspaceTemplate(folder, text)]),
+                *(WorkspaceTemplate(folder, one, pattern) for one, pattern in said),
+            ]
+
+        templates = self.attempt(read)
+        return WorkspacePlan(templates, where) if templates else where
 
     def options(
         self, kind: type[OptionsT], told: Sequence[Any] | None, first: OptionsT | None = None

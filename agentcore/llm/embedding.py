@@ -1,10 +1,13 @@
 """Defines what recall needs of a model that turns texts into vectors, and its error."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from agentcore.errors import AgentcoreError
 from agentcore.llm.chat import TryFailure
+
+OF_VECTORS: Final = frozenset({"weight", "query_timeout", "batch", "retry_after"})
+"""Keys of the settings file's table of the model that are about how vectors take part in recall."""
 
 
 class Embedder(Protocol):

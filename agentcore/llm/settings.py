@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from agentcore.errors import InvalidOptionsError
 from agentcore.llm.chat import ModelTier
+from agentcore.llm.embedding import OF_VECTORS
 from agentcore.llm.settings_file import FILE_NAME, read_section
 
 SECTION = "llm"
@@ -219,7 +220,8 @@ def embedder_from_environment(data_dir: str | Path | None = None, **explicit: ob
         ExceptionGroup: several are.
     """
     path = None if data_dir is None else Path(data_dir).expanduser() / FILE_NAME
-    written = {} if path is None else read_section(path, EMBEDDINGS_SECTION)
+    section = {} if path is None else read_section(path, EMBEDDINGS_SECTION)
+    written = {name: value for name, value in section.items() if name not in OF_VECTORS}
     values: dict[str, Any] = written | _EmbedderEnvironment().model_dump(exclude_unset=True) | explicit
     if values.get("model") is None:
         return None

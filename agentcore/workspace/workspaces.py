@@ -61,6 +61,8 @@ class Workspaces:
         try:
             path = self.where(scope)
             return None if path is None else path.expanduser()
+        except InvalidWorkspaceError:
+            raise
         except Exception as error:
             problem = f"the function given to with_workspace failed ({type(error).__name__}: {error}); mend it"
             raise InvalidWorkspaceError(path=f"of {scope}", problem=problem) from error

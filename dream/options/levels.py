@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
@@ -19,15 +19,10 @@ from agentcore.hosting.option_layers import (
     shown,
     wider,
 )
-from agentcore.hosting.options import suggested
-from agentcore.llm.settings_file import FILE_NAME, read_section
+from agentcore.llm.settings_file import DREAMING, FILE_NAME, scope_tables
 from dream.options import DreamOptions
 from dream.options.sources import PRESET, SECTION, Configured, of_preset
 
-SCOPES: Final = "scopes"
-"""The settings file's table of what is said of some scopes, by pattern."""
-WORKSPACE: Final = "workspace"
-"""The key there that names the folder of a scope's documents."""
 OF_THE_HOST: Final = (
     "passes",
     "verifier",
@@ -125,29 +120,11 @@ def of_file(data_dir: Path | None) -> list[ScopeLevel]:
         InvalidOptionsError: a table or key is unknown, or the file cannot be read.
         InvalidScopeError: a pattern names no scopes.
     """
-    return [
-        ScopeLevel(pattern, OptionSource.FILE, {name: value for name, value in told.items() if name != PRESET}, preset)
-        for pattern, table in scope_tables(data_dir)
-        for told in [_table(f"{SCOPES}.{pattern}.{SECTION}", table.get(SECTION, {}))]
-        for preset in [told.get(PRESET)]
-        if told
+    tables = () if data_dir is None else scope_tables(data_dir / FILE_NAME)
+    said = [
+        (pattern, dict(cast("Mapping[str, Any]", table[DREAMING]))) for pattern, table in tables if DREAMING in table
     ]
-
-
-def scope_tables(data_dir: Path | None) -> Iterator[tuple[ScopePattern, dict[str, object]]]:
-    """Yield each table of the settings file about some scopes, with its pattern; errors as in `of_file`."""
-    for name, value in ({} if data_dir is None else read_section(data_dir / FILE_NAME, SCOPES)).items():
-        table = _table(f"{SCOPES}.{name}", value)
-        for key in table.keys() - {SECTION, WORKSPACE}:
-            allowed = f"there is none of that name; {suggested(key, (SECTION, WORKSPACE))}"
-            raise InvalidOptionsError(field=f"{SCOPES}.{name}.{key}", value=table[key], allowed=allowed)
-        yield ScopePattern.parse(name), table
-
-
-def _table(path: str, value: object) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InvalidOptionsError(field=path, value=value, allowed="write a table")
-    return cast("dict[str, Any]", value)
+    return [ScopeLevel(pattern, OptionSource.FILE, values, values.pop(PRESET, None)) for pattern, values in said]
 
 
 class OptionLevels:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 from datetime import UTC
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
 from sqlalchemy import and_, bindparam, insert, select, update
@@ -228,9 +228,10 @@ _ALL = select(
 )
 
 
-def _to_schedule(
-    row: Row[Any], facts: Mapping[int, Facts], terms_of: Callable[[Scope], ScheduleTerms], now: datetime
-) -> Schedule:
+_Terms: TypeAlias = "Callable[[Scope], ScheduleTerms]"
+
+
+def _to_schedule(row: Row[Any], facts: Mapping[int, Facts], terms_of: _Terms, now: datetime) -> Schedule:
     scope = Scope(row.workspace, row.observer, row.observed)
     terms = terms_of(scope)
     stored, is_readable = _stored(row.state, scope)

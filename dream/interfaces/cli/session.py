@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agentcore.llm.settings import ChatOptions, EmbedderOptions
     from agentcore.stores.storage import Storage
     from dream.options import PassMode
-    from dream.options.sources import Configured
+    from dream.options.levels import OptionLevels
 
 DATA_VARIABLE = "AGENTCORE_DATA"
 _DATABASE = "agentcore.db"
@@ -107,16 +107,18 @@ class CommandSession:
 
         return embedder_from_environment(self.data_dir)
 
-    def configured(self) -> "Configured":
-        """Return the options of dreams as the environment and the data directory's `agentcore.toml` say.
+    def levels(self) -> "OptionLevels":
+        """Return the options of dreams of each scope, as the environment and the data directory's `agentcore.toml` say.
 
         Raises:
             InvalidOptionsError: an option is unknown or cannot have its value, or the file cannot be read.
             ExceptionGroup: several are.
         """
+        from dream.options.levels import OptionLevels, of_file  # noqa: PLC0415 - as above
         from dream.options.sources import configured  # noqa: PLC0415 - as above
 
-        return configured(self.data_dir)
+        found = configured(self.data_dir)
+        return OptionLevels(found.options, found, of_file(self.data_dir))
 
     @asynccontextmanager
     async def host(
@@ -151,9 +153,10 @@ class CommandSession:
         builder.with_wisps().with_tool_calls()
         if dreams:
             # A command starts no dream by itself. A folder without a database may hold settings all the same.
-            found = self.configured().options
-            options = found if modes is None else found.replace(modes={**found.modes, **modes})
-            builder.with_dreaming(options, in_background=False)
+            levels = self.levels()
+            builder.with_dreaming(levels.host, in_background=False)
+            if modes:
+                builder.with_dreaming(lambda one: one.replace(modes={**one.modes, **modes}), scope=str(self.scope))
         if chat is not None:
             builder.with_llm(chat)
         if embedder is not None:

@@ -27,7 +27,7 @@ def test_nothing_configured_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("AGENTCORE_MODEL", "")
     assert from_environment() is None
     assert from_environment(tmp_path / "missing") is None
-    assert from_environment(write(tmp_path, "[other]\nx = 1\n")) is None
+    assert from_environment(write(tmp_path, "[memory]\nfloor = 0.2\n")) is None
     assert from_environment(write(tmp_path, "[llm]\nretries = 1\n")) is None
 
 

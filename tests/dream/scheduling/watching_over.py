@@ -17,7 +17,7 @@ from dream.cycle import DreamListeners, Dreams, DreamService, HostDreams, Planne
 from dream.cycle.scheduling.scope_runners import ScopeRunners
 from dream.domain import RunKind, RunReport
 from dream.options import DreamOptions, SchedulingOptions
-from dream.options.levels import OptionLevels
+from dream.options.levels import OptionLevels, ScopeLevel
 from dream.passes import ORDER, PassSlot
 
 ANA = Scope("acme", "agent", "ana")
@@ -75,6 +75,7 @@ class Stage:
     order: Sequence[PassSlot] = ORDER
     reports: list[RunReport] = field(default_factory=list[RunReport])
     service: WatchedService | None = None
+    levels: Sequence[ScopeLevel] = ()
 
     @property
     def clock(self) -> ManualClock:
@@ -83,8 +84,9 @@ class Stage:
     @property
     def dreams(self) -> Dreams:
         parts, options = self.world.parts, self.world.options
-        levels = OptionLevels(options)
-        return Dreams(parts, options, self.world.scope, HostDreams(DreamListeners(parts, levels), levels, self.service))
+        levels = OptionLevels(options, levels=self.levels)
+        shared = HostDreams(DreamListeners(parts, levels), levels, self.service)
+        return Dreams(parts, levels.of(self.world.scope), self.world.scope, shared)
 
     @asynccontextmanager
     async def watched(self, **options: Any) -> AsyncIterator["Stage"]:
@@ -92,11 +94,11 @@ class Stage:
         told = self.world.options.replace(schedule=SchedulingOptions(**options)) if options else self.world.options
         world = replace(self.world, options=told)
         parts = world.parts
-        levels = OptionLevels(told)
+        levels = OptionLevels(told, levels=self.levels)
         watch = DreamListeners(parts, levels)
         runners, planner = ScopeRunners(parts, levels, self.order), Planner(levels, world.ids, parts.capabilities)
         service = WatchedService(parts=parts, runners=runners, planner=planner, watch=watch)
-        stage = Stage(world, self.order, self.reports, service)
+        stage = Stage(world, self.order, self.reports, service, self.levels)
         watch.reports.add(self.reports.append)
         await service.start()
         try:
@@ -144,10 +146,10 @@ class Stage:
                     occurred_at=now, recorded_at=now)  # fmt: skip
         await self.world.storage.write(where, lambda unit: unit.turns.add([turn]))
 
-    async def learn(self, *texts: str) -> None:
+    async def learn(self, *texts: str, scope: Scope | None = None) -> None:
         """Store memories."""
         for text in texts:
-            await self.world.memory.remember(text)
+            await replace(self.world, scope=scope or self.world.scope).memory.remember(text)
 
     def ran(self) -> list[str]:
         """What started each run, and how many minutes after the beginning."""

@@ -64,7 +64,7 @@ async def _checked(session: CliSession) -> "ModelCheck":
     chat = session.chat()
     if chat is None:
         raise ChatNotConfiguredError(settings_file=str(session.data_dir / FILE_NAME))
-    most = most_tokens(session.configured().options)
+    most = most_tokens(session.levels().of(session.scope))
     cost = f"{most.input_tokens:,} tokens of prompts and {most.output_tokens:,} of answers"
     session.screen.tell(Line(f"The model {chat.model_of(ModelTier.DREAMING)} is asked six times at most: {cost}."))
     async with session.host(Access.CREATE if session.database.exists() else Access.LOOK, chat=chat) as host:

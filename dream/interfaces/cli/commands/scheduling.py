@@ -20,11 +20,13 @@ async def explain(*, model: bool = True, session: CliSession) -> None:
 
 
 def show(*, session: CliSession) -> None:
-    """Show every option of dreams that is in force, and who said so: default, preset, toml or environment.
+    """Show every option of dreams that is in force for the scope, who said so, and of which scopes.
 
     Args:
         session: Whose memory.
     """
-    found = session.configured()
-    options = found.effective(found.options)
-    session.screen.show(lambda: {"options": [one.to_json() for one in options]}, lambda: option_lines(session, options))
+    options = session.levels().effective(session.scope)
+    session.screen.show(
+        lambda: {"scope": str(session.scope), "options": [one.to_json() for one in options]},
+        lambda: option_lines(session, options),
+    )

@@ -123,8 +123,9 @@ def _measured_text(value: Reading) -> str:
 
 
 def option_lines(session: CommandSession, options: Sequence[EffectiveOption]) -> Lines:
-    """Yield one line per option: its path, who said what it is, and its value."""
-    rows = [(one.name, one.source.value, _value_text(one.value)) for one in options]
+    """Yield one line per option: its path, who said what it is and of which scopes, and its value."""
+    told = [f"{one.source.value} {one.scopes}" if one.scopes else one.source.value for one in options]
+    rows = [(one.name, said, _value_text(one.value)) for one, said in zip(options, told, strict=True)]
     yield from table(rows, session.screen.width)
     changed = sum(one.source is not OptionSource.DEFAULT for one in options)
     yield Line(f"{changed} of {len(options)} are not the defaults.", Tone.FAINT)
