@@ -300,7 +300,7 @@ def _results(
             [one.value for one in outcome.settled],
             outcome.denied,
             outcome.undecided,
-            outcome.for_review,
+            [one.value for one in outcome.for_review],
         )
         for column, part in zip(RESULTS, parts, strict=True):
             for one in part:
