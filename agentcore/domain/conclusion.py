@@ -129,10 +129,14 @@ class Footing:
 
 def footing_of(premises: Iterable[Premise], is_live: Callable[[Premise], bool], *, is_pattern: bool) -> Footing:
     """Judge a conclusion by its premises: a deduction needs all of them, a pattern two occasions and more for it."""
-    given = sorted(premises)
-    live = [one for one in given if is_live(one)]
-    missing = next((one.entry_id for one in given if one not in live), None)
+    live, missing = list[Premise](), list[str]()
+    for one in premises:
+        if is_live(one):
+            live.append(one)
+        else:
+            missing.append(one.entry_id)
+    first = min(missing, default=None)
     if not is_pattern:
-        return Footing(bool(given) and missing is None, None, missing)
+        return Footing(bool(live) and first is None, None, first)
     confidence = confidence_of(live)
-    return Footing(confidence is not None, confidence, missing)
+    return Footing(confidence is not None, confidence, first)

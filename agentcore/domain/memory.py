@@ -169,6 +169,10 @@ class MemoryEntry:
         if self.is_conclusion != bool(self.premises):
             problem = f"an entry of level {self.level} has {len(self.premises)}; conclusions alone have some"
             raise InvalidContentError(field="premises", problem=problem)
+        unnamed = {SourceRef(SourceKind.ENTRY, one.entry_id) for one in self.premises} - set(self.sources)
+        if unnamed:
+            problem = f"{min(unnamed)} is none of its sources; name each premise among them"
+            raise InvalidContentError(field="premises", problem=problem)
         is_pattern = self.level is Level.INDUCTIVE
         if (self.pattern is not None) != is_pattern or (self.confidence is not None) != is_pattern:
             problem = "inductive conclusions, and these alone, have a pattern and a confidence"

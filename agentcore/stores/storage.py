@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy cos
     from agentcore.domain.skill import SkillUse
     from agentcore.stores.sql.access import SqlReceiptStore, SqlTokenStore
     from agentcore.stores.sql.authorship import SqlAuthorshipReader
+    from agentcore.stores.sql.conclusions import SqlConclusionReader, SqlConclusionStore
     from agentcore.stores.sql.documents import SqlDocumentReader, SqlDocumentStore
     from agentcore.stores.sql.entries import SqlEntryReader, SqlEntryStore
     from agentcore.stores.sql.feed import SqlActivityReader, SqlActivityStore
@@ -140,6 +141,11 @@ class ReadView(Protocol):
     @property
     def entries(self) -> "SqlEntryReader":
         """Entries."""
+        ...
+
+    @property
+    def conclusions(self) -> "SqlConclusionReader":
+        """What conclusions rest on."""
         ...
 
     @property
@@ -259,6 +265,11 @@ class UnitOfWork(ReadView, Protocol):
     @property
     def entries(self) -> "SqlEntryStore":
         """Entries."""
+        ...
+
+    @property
+    def conclusions(self) -> "SqlConclusionStore":
+        """What conclusions rest on, kept true."""
         ...
 
     @property

@@ -416,4 +416,8 @@ def _revival(view: ReadView, entry_id: str) -> tuple[MemoryEntry, MemoryEntry]:
         raise UnknownRecordError(kind="entry", value=entry_id)
     if entry.is_active:
         raise InvalidContentError(field="entry", problem=f"{entry_id} is active already, there is nothing to restore")
+    if entry.is_conclusion and not view.conclusions.footing(entry).stands:
+        missing = view.conclusions.footing(entry).missing
+        problem = f"{entry_id} rests on {missing}, which is gone; restore that first"
+        raise InvalidContentError(field="entry", problem=problem)
     return entry, revived(entry)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
+    from agentcore.domain.memory import MemoryEntry
     from agentcore.domain.scope import Scope
 
 R_co = TypeVar("R_co", bound=Record, covariant=True)
@@ -32,6 +33,8 @@ R_co = TypeVar("R_co", bound=Record, covariant=True)
 _SIDES = ("before", "after")
 FOLD: Final = "fold"
 """The operation that puts copies of one text together: it loses nothing, so the share cap does not count it."""
+UPHOLD: Final = "uphold"
+"""The operation of what the host changes of a conclusion since its premises changed."""
 _JUDGED = ("content", "category", "name", "summary")
 """What people and models judge of a record, as far as its kind has it: texts, all of them required."""
 
@@ -144,6 +147,13 @@ def fingerprint(operation: str, *sources: Record) -> str:
 
 def _judged(source: Record) -> dict[str, str]:
     return {name: getattr(source, name) for name in _JUDGED if hasattr(source, name)}
+
+
+def upheld(changed: tuple[MemoryEntry, MemoryEntry]) -> ChangeSet:
+    """Return what the host changed of a conclusion, before and after, for the journal."""
+    before, after = changed
+    reason = after.status_reason or ("its premises are back" if before.lost_premises else "its evidence changed")
+    return ChangeSet(operation=UPHOLD, changes=(Change[Record](before=before, after=after, reason=reason),))
 
 
 Problem = tuple[str, str]

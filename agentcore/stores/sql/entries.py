@@ -16,7 +16,6 @@ from sqlalchemy import (
     delete,
     exists,
     func,
-    insert,
     select,
     update,
 )
@@ -27,6 +26,7 @@ from agentcore.domain.records import RecordKind
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.errors import StaleVersionError, UnknownRecordError
 from agentcore.stores.sql.authorship import kind_of_write
+from agentcore.stores.sql.entry_sources import link_sources, unlink_sources
 from agentcore.stores.sql.feed import ENTRIES, FACETS, HELD, HELD_FACETS, read_feed, retell
 from agentcore.stores.sql.prepared import Prepared, PreparedByKey
 from agentcore.stores.sql.rows import RECORD_COLUMNS, matching, to_entries, to_entry, to_values, unprotected, within
@@ -43,6 +43,7 @@ from agentcore.stores.sql.transaction import (
     starts_with,
 )
 from agentcore.stores.sql.vectors import drop_vectors
+from agentcore.stores.storage import Origin
 from agentcore.stores.values import EntryMaterial, FacetRow, FeedPage, FeedPosition, IndexRow, Repeated, WriteKind
 
 if TYPE_CHECKING:
@@ -295,7 +296,6 @@ def _filed_below(branch: str) -> Prepared:
 
 
 _LOCKED_VERSIONS = _VERSIONS.with_for_update()
-_KEYS = select(entries.c.id, entries.c.pk).where(_MINE, _NAMED)
 _STAYS = frozenset({"pk", "scope_id", "id", "position"})
 _REPLACE = (
     update(entries)
@@ -303,7 +303,6 @@ _REPLACE = (
     .values({column.name: bindparam(f"b_{column.name}") for column in entries.c if column.name not in _STAYS})
 )
 _REPOSITION = update(entries).where(_MINE, entries.c.id == bindparam("b_id")).values(position=bindparam("b_position"))
-_LINK = insert(entry_sources)
 
 
 class SqlEntryStore(SqlEntryReader):
@@ -336,7 +335,8 @@ class SqlEntryStore(SqlEntryReader):
         self._transaction.insert_new(entries, "entry", rows)
         self._transaction.wrote(RecordKind.ENTRY, ((entry.id, WriteKind.ADDED) for entry in new))
         self._transaction.note_activity(explicit_entries=sum(entry.level is Level.EXPLICIT for entry in new))
-        self._link_sources([entry for entry in new if entry.sources])
+        link_sources(self._transaction, [entry for entry in new if entry.sources])
+        self._transaction.unsettled.update(_premises_of_others(self._transaction, new))
 
     def replace(self, pairs: Sequence[tuple[MemoryEntry, MemoryEntry]]) -> None:
         """Write each *after* over its *before*; StaleVersionError if a stored version is another than *before*'s.
@@ -357,8 +357,9 @@ class SqlEntryStore(SqlEntryReader):
         self._reposition({after.id for before, after in pairs if self._is_renewed(before, after)})
         drop_vectors(self._transaction, (before.content for before, after in pairs if before.content != after.content))
         relinked = {before.id for before, after in pairs if before.sources != after.sources}
-        self._unlink_sources(sorted(relinked))
-        self._link_sources([latest[entry_id] for entry_id in sorted(relinked)])
+        unlink_sources(self._transaction, sorted(relinked))
+        link_sources(self._transaction, [latest[entry_id] for entry_id in sorted(relinked)])
+        self._transaction.unsettled.update(before.id for before, after in pairs if _holds_otherwise(before, after))
 
     def apply(self, changes: Sequence[tuple[MemoryEntry | None, MemoryEntry | None]], /) -> None:
         """Remove, replace and add entries, in this order: each pair is one before and after."""
@@ -379,6 +380,7 @@ class SqlEntryStore(SqlEntryReader):
         if texts:
             for table, chunk in product((recall_hits, phase_hits), chunks(sorted(set(ids)))):
                 self._transaction.execute(delete(table).where(of_my_scope(table), table.c.entry_id.in_(chunk)))
+            self._transaction.unsettled.update(ids)
             self._transaction.removed(texts, RecordKind.ENTRY, ids)
         return len(texts)
 
@@ -426,25 +428,16 @@ class SqlEntryStore(SqlEntryReader):
         judged_before = (before.content, before.category, before.subject_time, before.is_active)
         return judged_before != (after.content, after.category, after.subject_time, after.is_active)
 
-    def _link_sources(self, records: Sequence[MemoryEntry]) -> None:
-        with_sources = [record for record in records if record.sources]
-        keys: dict[str, int] = {}
-        for chunk in chunks([record.id for record in with_sources]):
-            keys.update(tuple(row) for row in self._transaction.execute(_KEYS, among=chunk))
-        rows = [
-            {
-                "scope_id": self._transaction.scope_id,
-                "kind": source.kind.value,
-                "source_id": source.id,
-                "entry_pk": keys[record.id],
-            }
-            for record in with_sources
-            for source in set(record.sources)
-        ]
-        if rows:
-            self._connection.execute(_LINK, rows)
 
-    def _unlink_sources(self, entry_ids: Sequence[str]) -> None:
-        for chunk in chunks(entry_ids):
-            keys = select(entries.c.pk).where(self._mine, entries.c.id.in_(chunk))
-            self._connection.execute(delete(entry_sources).where(entry_sources.c.entry_pk.in_(keys)))
+def _premises_of_others(transaction: Transaction, new: Sequence[MemoryEntry]) -> Iterator[str]:
+    """Yield the ids among *new* by which conclusions may stand or fall; a host's own ids are new to the scope."""
+    return (entry.id for entry in new if entry.is_conclusion or transaction.origin is not Origin.HOST)
+
+
+def _holds_otherwise(before: MemoryEntry, after: MemoryEntry) -> bool:
+    """Tell whether what rests on an entry may stand or fall by a change of it."""
+
+    def judged(entry: MemoryEntry) -> tuple[object, ...]:
+        return entry.status, entry.valid_until, entry.content, entry.premises
+
+    return judged(before) != judged(after)

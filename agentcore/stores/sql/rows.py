@@ -16,7 +16,7 @@ from agentcore.domain.conclusion import Confidence, Pattern, Premise
 from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceKind, SourceRef
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
-from agentcore.domain.records import Record, builder, evidence_image, premise_image, premise_of
+from agentcore.domain.records import Record, builder, evidence_image, premise_image
 from agentcore.domain.signals import FailureCategory, FeedbackKind, Rating
 from agentcore.domain.subject_time import PartialDate, SubjectTime
 from agentcore.domain.temporal import from_micros, to_micros
@@ -157,6 +157,7 @@ _VERDICTS = {verdict.value: verdict for verdict in EvidenceVerdict}
 _entry = builder(MemoryEntry)
 _source_of = builder(SourceRef)
 _piece_of = builder(Evidence)
+_premise_of = builder(Premise)
 
 
 def to_entries(transaction: Transaction, rows: Iterable[Sequence[Any]]) -> list[MemoryEntry]:
@@ -288,7 +289,14 @@ def _piece(image: dict[str, Any]) -> Evidence:
 
 def to_premises(column: str) -> tuple[Premise, ...]:
     """Read the premises of a conclusion."""
-    return tuple(map(premise_of, orjson.loads(column)))
+    return tuple(map(_premise, orjson.loads(column)))
+
+
+def _premise(image: dict[str, Any]) -> Premise:
+    # By hand, as evidence is: a premise may have ten thousand dependants.
+    said_at = datetime.fromisoformat(image["said_at"])
+    session, against, past = image.get("session", ""), image.get("against", False), image.get("past", False)
+    return _premise_of((image["entry_id"], image["text_key"], said_at, session, against, past))
 
 
 def _counts(column: str) -> tuple[tuple[str, int], ...]:

@@ -19,6 +19,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import HostNotStartedError, StorageUnavailableError
 from agentcore.stores.acting import Acting, acting
 from agentcore.stores.sql.authorship import keep_authorship
+from agentcore.stores.sql.conclusions import settle
 from agentcore.stores.sql.feed import record_activity
 from agentcore.stores.sql.forget_key import ForgetKey
 from agentcore.stores.sql.migrate import migrate
@@ -252,6 +253,7 @@ class SqlStorage:
             scope_id = self._known_scope(connection, scope) or _new_scope(connection, scope)
             transaction = self._transaction(connection, scope, scope_id, origin, asking.actor)
             result = work(SqlUnit(transaction))
+            settle(transaction)
             keep_authorship(transaction)
             if asking.within is not None and transaction.is_changing:
                 asking.within(SqlUnit(transaction))

@@ -96,6 +96,7 @@ class Transaction:
         erased: Those that it removed.
         inserted: All records that it inserted, by kind and id.
         key: Recognises forgotten texts and import items.
+        unsettled: Ids of entries that changed, by which conclusions may stand or fall.
     """
 
     connection: Connection
@@ -112,6 +113,7 @@ class Transaction:
     erased: set[tuple[RecordKind, str]] = field(default_factory=set[tuple[RecordKind, str]])
     inserted: list[tuple[RecordKind, str]] = field(default_factory=list[tuple[RecordKind, str]])
     key: ForgetKey = field(default_factory=lambda: ForgetKey(None))
+    unsettled: set[str] = field(default_factory=set[str])
     _committed: int | None = None
     _explicit: int = 0
     _revision: int | None = None

@@ -14,6 +14,7 @@ from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
 from agentcore.stores.sql.access import SqlReceiptStore, SqlTokenStore
 from agentcore.stores.sql.authorship import SqlAuthorshipReader
+from agentcore.stores.sql.conclusions import SqlConclusionStore
 from agentcore.stores.sql.documents import SqlDocumentStore
 from agentcore.stores.sql.entries import SqlEntryStore
 from agentcore.stores.sql.feed import SqlActivityStore
@@ -108,6 +109,11 @@ class SqlUnit:
     def entries(self) -> SqlEntryStore:
         """Entries."""
         return SqlEntryStore(self.transaction)
+
+    @property
+    def conclusions(self) -> SqlConclusionStore:
+        """What conclusions rest on."""
+        return SqlConclusionStore(self.transaction)
 
     @property
     def turns(self) -> SqlTurnStore:

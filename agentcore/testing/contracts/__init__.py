@@ -28,6 +28,7 @@ A parameter of the fixture runs the whole suite once per database. A part such a
 same way. Each test says in its name what the storage owes; a failure shows what it gave and what was wanted.
 """
 
+from agentcore.testing.contracts.conclusions import ConclusionContract
 from agentcore.testing.contracts.entries import EntryContract, LifetimeContract, SelectionContract
 from agentcore.testing.contracts.feed import FeedContract
 from agentcore.testing.contracts.forgetting import ForgetContract
@@ -46,6 +47,7 @@ class StorageContract(
     EntryContract,
     SelectionContract,
     MaterialContract,
+    ConclusionContract,
     LifetimeContract,
     FeedContract,
     TurnContract,
@@ -70,6 +72,7 @@ __all__ = [
     "START",
     "ActivityContract",
     "BusyContract",
+    "ConclusionContract",
     "DocumentContract",
     "EntryContract",
     "FeedContract",

@@ -25,6 +25,8 @@ class MaterialContract:
 
     async def test_what_a_dream_or_an_undo_writes_is_no_material(self, storage: Storage) -> None:
         """A dream never feeds itself, whatever it writes."""
+        premises = [an_entry("p"), an_entry("q")]
+        await storage.write(SCOPE, lambda unit: unit.entries.add(premises), origin=Origin.DREAM)
         for number, origin in enumerate((Origin.DREAM, Origin.UNDO)):
             for level in Level:
                 entry = an_entry(f"{number}{level.value}", **of_level(level))

@@ -27,7 +27,7 @@ from dream.cycle.running.admission import (
     stored_records,
 )
 from dream.cycle.running.context import Caps
-from dream.domain.change import Change, ChangeSet
+from dream.domain.change import Change, ChangeSet, upheld
 from dream.domain.declaration import Reads, declared
 from dream.domain.proposal import HistoryKind, Notes, Proposal, Purge, PurgeHistory, PurgeRecords, PurgeSignals, Refusal
 from dream.domain.reasons import Refused
@@ -184,12 +184,12 @@ class StepWriter:
 
     def write(self, unit: UnitOfWork, draft: StepDraft, judged: Admission) -> StepRow:
         """Write a step of which it is decided what may happen: nothing else changes what is remembered."""
-        books, proposal = dream_stores(unit), draft.proposal
-        number = books.runs.next_step(self.run_id)
+        books, proposal, number = dream_stores(unit), draft.proposal, dream_stores(unit).runs.next_step(self.run_id)
         self._propose(unit, books, judged, draft)
         changes = judged.written if judged.written is not None else changes_of(judged.accepted)
         apply_changes(unit, changes)
-        books.journal.write(self.run_id, number, self.pass_name, judged.accepted)
+        told = (*judged.accepted, *map(upheld, unit.conclusions.settle()))
+        books.journal.write(self.run_id, number, self.pass_name, told)
         books.outbox.post(self.run_id, self.pass_name, changes)
         promotions = (*promotions_of(judged.accepted), *proposal.promotions)
         books.promotions.record([replace(one, run_id=self.run_id) for one in promotions])

@@ -113,7 +113,11 @@ _PREMISE = st.builds(
 )
 _RESTING = {"premises": st.lists(_PREMISE, min_size=1, max_size=3).map(lambda some: tuple(sorted(some)))}
 conclusions = st.builds(
-    lambda entry, fields: dataclasses.replace(entry, **fields),
+    lambda entry, fields: dataclasses.replace(
+        entry,
+        sources=tuple(sorted({SourceRef(SourceKind.ENTRY, one.entry_id) for one in fields["premises"]})),
+        **fields,
+    ),
     entries,
     st.fixed_dictionaries(_RESTING | {"level": st.just(Level.DEDUCTIVE)})
     | st.fixed_dictionaries(

@@ -1,0 +1,76 @@
+"""Conclusions for tests: a pass that draws what a test wishes, and what must hold of all of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from dreaming import World
+
+from agentcore.domain import Capability, Confidence, Level, MemoryEntry, Pattern, Premise, SourceKind, SourceRef
+from agentcore.domain.conclusion import confidence_of, footing_of
+from agentcore.domain.text import fold_key
+from dream.domain import Change, ChangeSet, Notes, Proposal, Work
+from dream.passes import DreamContext
+
+
+def premise_of(entry: MemoryEntry, **fields: Any) -> Premise:
+    """Return what rests on an entry as it is, said in a session of its own."""
+    return Premise(entry.id, fold_key(entry.content), entry.created_at, f"s-{entry.id}", **fields)
+
+
+def concluded(world: World, content: str, premises: Sequence[Premise], **fields: Any) -> MemoryEntry:
+    """Return a deduction from premises, or the pattern that *fields* say."""
+    sources = tuple(sorted({SourceRef(SourceKind.ENTRY, one.entry_id) for one in premises}))
+    resting = {"premises": tuple(sorted(premises)), "sources": sources}
+    return world.entry(content, **({"level": Level.DEDUCTIVE} | resting | fields))
+
+
+def pattern(world: World, content: str, premises: Sequence[Premise], **fields: Any) -> MemoryEntry:
+    """Return a pattern over premises, as sure as these make it."""
+    told = {"level": Level.INDUCTIVE, "pattern": Pattern.BEHAVIOR}
+    sure = confidence_of(premises) or Confidence.LOW
+    return concluded(world, content, premises, **(told | {"confidence": sure} | fields))
+
+
+@dataclass
+class Concluding:
+    """Adds conclusions as a dream does."""
+
+    new: Sequence[MemoryEntry]
+
+    name: ClassVar[str] = "concluding"
+    requires: ClassVar[frozenset[Capability]] = frozenset()
+
+    async def has_work(self, _context: DreamContext) -> Work:
+        return Work(1)
+
+    async def propose(self, _context: DreamContext) -> Proposal:
+        sets = [
+            ChangeSet(operation="conclude", changes=(Change[MemoryEntry](before=None, after=one, reason="it follows"),))
+            for one in self.new
+        ]
+        return Proposal(change_sets=tuple(sets))
+
+    def conclude(self, notes: Sequence[Notes]) -> Notes:
+        return notes[-1]
+
+
+async def expect_true(world: World) -> None:
+    """Fail if a live conclusion rests on less than it needs, or one that lacks nothing is set aside."""
+    entries = {entry.id: entry for entry in await world.entries()}
+
+    def is_live(premise: Premise) -> bool:
+        found = entries.get(premise.entry_id)
+        for _ in range(9):
+            if found is None or fold_key(found.content) != premise.text_key:
+                return False
+            if found.is_active or (premise.past and found.valid_until is not None):
+                return True
+            found = entries.get(found.successor or "")
+        return False
+
+    for entry in entries.values():
+        if entry.is_conclusion and (entry.is_active or entry.lost_premises):
+            footing = footing_of(entry.premises, is_live, is_pattern=entry.level is Level.INDUCTIVE)
+            assert entry.is_active is footing.stands, entry
+            assert not entry.is_active or entry.confidence is footing.confidence, entry
