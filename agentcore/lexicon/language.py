@@ -126,6 +126,7 @@ class Language:
         standing_exceptions: Phrases with such words that merely tell, such as `never been`; `...` is all words up
             to the end of the clause.
         standing_inside: The same, where they may stand inside of a run of letters: in scripts without spaces.
+        secrets: Words around secrets, by what they tell (`dream.guards.secret_words` says which there are).
     """
 
     code: str
@@ -214,6 +215,7 @@ class Language:
     standing_openings: Words = ()
     standing_inside: Words = ()
     standing_exceptions: Words = ()
+    secrets: ByName = field(default_factory=_by_name)
 
 
 @cache

@@ -1,6 +1,7 @@
-"""Secrets do not belong in a memory: passwords, keys, tokens and card numbers are recognised by their shape.
+"""Secrets do not belong in a memory: passwords, keys, tokens and card numbers, by their shape or told in words.
 
-Each pattern reads a text in time that grows with its length and no faster: no text must stall a dream.
+A text is read without what is not seen, in one form of each letter and digit. Each pattern reads it in time that grows
+with its length and no faster: no text must stall a dream.
 
 A shape can be missed, and an unusual name can look like one; the guard errs towards refusing, since what was refused
 still stands in the conversation.
@@ -12,19 +13,36 @@ from typing import Final
 
 import regex
 
-from dream.guards.folding import words_in
 from dream.guards.patterns import lazy_pattern
+from dream.guards.secret_words import FoldedText
+from dream.guards.told_secrets import is_told_in
 
-_KEY_BLOCK = lazy_pattern(r"-----BEGIN [A-Z ]*(?:PRIVATE KEY|CERTIFICATE)", regex.IGNORECASE)
+_KEY_BLOCK = lazy_pattern(
+    r"-----BEGIN [A-Z ]*(?:PRIVATE KEY|CERTIFICATE)|PuTTY-User-Key-File|AGE-SECRET-KEY-1[A-Z0-9]{20,}"
+    r"|(?<!\w)[xyz]prv[1-9A-HJ-NP-Za-km-z]{50,}|(?<!\w)[5KL][1-9A-HJ-NP-Za-km-z]{50,51}(?!\w)|(?<!\w)nsec1[a-z0-9]{50,}",
+    regex.IGNORECASE,
+)
 _PREFIXED = lazy_pattern(
     r"(?<![\w-])(?:"
     r"(?:sk|pk|rk)[-_](?:live|test|ant|proj|or)?[-_]?[A-Za-z0-9_-]{16,}"
-    r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeprs]-[\w-]{10,}"
-    r"|(?:AKIA|ASIA)[A-Z0-9]{12,}|AIza[\w-]{30,}|ya29\.[\w-]{20,}|hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{20,}"
-    r"|pypi-[\w-]{20,}|dop_v1_[a-f0-9]{20,}|SG\.[\w-]{16,}\.[\w-]{16,}|whsec_\w{16,}"
-    r"|(?:AC|SK)[a-f0-9]{32}|[a-f0-9]{32}-us\d{1,2}|sq0[a-z]{3}-[\w-]{22,}"
+    r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|gl(?:pat|dt|rt|ptt|sa)[-_][\w-]{16,}|xox[abeprs]-[\w-]{10,}|xapp-[\w-]{16,}"
+    r"|(?:AKIA|ASIA)[A-Z0-9]{12,}|AIza[\w-]{30,}|GOCSPX-[\w-]{16,}|ya29\.[\w-]{20,}|1//0[\w-]{30,}"
+    r"|hf_[A-Za-z0-9]{20,}|r8_[A-Za-z0-9]{20,}|gsk_[A-Za-z0-9]{20,}|(?:xai|pplx|tvly|nvapi|fw)[-_][\w-]{20,}"
+    r"|npm_[A-Za-z0-9]{20,}|pypi-[\w-]{20,}|d[oop]{2}_v1_[a-f0-9]{20,}|dp\.(?:pt|st|ct)\.[\w.-]{20,}|dapi[a-f0-9]{30,}"
+    r"|shp(?:at|ca|pa|ss|tka)_[a-f0-9]{16,}|SG\.[\w-]{16,}\.[\w-]{16,}|key-[a-f0-9]{32}|whsec_\w{16,}|sq0[a-z]{3}-[\w-]{22,}"
+    r"|(?:AC|SK)[a-f0-9]{32}|[a-f0-9]{32}-us\d{1,2}|EAA[A-Za-z0-9]{40,}|ATATT3[\w=-]{20,}|ATBB\w{20,}|HRKU-[\w-]{20,}"
+    r"|secret_[A-Za-z0-9]{30,}|ntn_[A-Za-z0-9]{30,}|lin_api_\w{20,}|figd_[\w-]{20,}|pat-(?:na|eu)\d-[\w-]{20,}"
+    r"|sntry[su]_\w{20,}|hv[sb]\.[\w-]{20,}|pul-[a-f0-9]{30,}|rnd_\w{20,}|vercel_\w{20,}|sbp_[a-f0-9]{30,}|tskey-[\w-]{16,}"
+    r"|\d{8,10}:AA[\w-]{30,}|[MNO][\w-]{22,26}\.[\w-]{6}\.[\w-]{25,}"
     r"|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
     r")"
+)
+_WRAPPED = lazy_pattern(r"(?<=[A-Za-z0-9_-]{8})[ \t]*\r?\n[ \t>]*(?=[A-Za-z0-9_-]{8})")
+_ASSIGNED = lazy_pattern(
+    r"[A-Za-z0-9]_(?:PASS|PW|PASSWD|SECRET|TOKEN|API_?KEY)[\"']?\s*[:=]\s*[\"']?(?=[^\s\"'$<{\d]*+\d)[^\s\"'$<{(]{6,}"
+    r"|\b(?:session_?id|sid|jsessionid|phpsessid|connect\.sid|auth_?token|csrf_?token|remember_?me)=(?=[a-z_%.-]*+\d)[\w%.-]{16,}"
+    r"|\bauthorization\s*:\s*(?:basic|bearer|token)\s+[\w+/=.-]{12,}|\bidentified\s+by\s+[\"'][^\"'\s]{4,}|(?<![\w-])pass[\"']?\s*[:=]\s*[\"']?(?=[^\s\"'$<{\d]*+\d)[^\s\"'$<{(]{5,}|\bsshpass\s+-p\s*[^\s$]\S{3,}|(?<!\d)\d{6}(?:-\d{6}){7}(?!\d)|\botpauth://\S*secret=\w{10,}",
+    regex.IGNORECASE,
 )
 _HOOK = lazy_pattern(
     r"hooks\.slack\.com/(?:services|workflows|triggers)/\w+/\w+|discord(?:app)?\.com/api/webhooks/\d+/[\w-]+",
@@ -34,28 +52,8 @@ _PASSPHRASE = lazy_pattern(r"\bpass ?phrase\s*[:=]\s*(?:\w+[ -]){3,}\w+")
 _CURL = lazy_pattern(r"(?P<curl>\bcurl\b)|(?P<user>\s(?:-u|--user)[ =]*[^\s:]+:[^\s:])|\n")
 # Of the scheme the last character is enough: a longer one would be read again from each of its characters.
 _IN_URL = lazy_pattern(r"[a-z0-9+.-]://[^\s/:@]*:[^\s/@]+@", regex.IGNORECASE)
-_NAMED = lazy_pattern(
-    r"(?:pass(?:word|code|phrase|wort)|pwd|kennwort|mot de passe|contraseña|senha|palavra-passe"
-    r"|(?:api|access|secret|private|auth|account)[ _-]?(?:key|token)|bearer|client[ _-]?secret|secret|token"
-    r"|pin(?:[ -]?(?:code|number))?|cvv|cvc|tan)"
-    r"(?:(?:\s+(?:for|to|of|für|para|pour)(?:\s+[\p{L}\p{N}'-]+){1,4}?)?"
-    r"\s*(?:\b(?:is|was|ist|est|es|é|are)\b|=|:|->)\s*|\s+)"
-    r"(?:(?P<open>[\"'`“„«])(?P<value>[^\"'`”“»\n]{1,80})[\"'`”“»]|(?P<value>[^\s\"'`”»]{1,256}+))"
-    r"(?=(?P<stop>\s*(?:[.,;!?)]|$))?)",
-    regex.IGNORECASE,
-)
-_LINK = lazy_pattern(r"(?:is|was|ist|est|es|é|=|:|->)\s*[\"'`“„«]?$", regex.IGNORECASE)
 _DIGITS = lazy_pattern(r"(?<![\d.,-])\d(?:[ -]?\d){12,18}(?![\d.,-]*\d)")
 _RANDOM = lazy_pattern(r"(?<![\w/.-])(?:[A-Za-z0-9+_-]{24,}={0,2}(?![\w/-])|[A-Za-z0-9+/]{40,}={0,2}(?![\w/-]))")
-
-_ORDINARY: Final = words_in(
-    "weak strong wrong right safe unsafe expired required correct incorrect secret unknown known lost gone reset "
-    "changed new old long short missing empty invalid valid needed stolen leaked public private shared forgotten it "
-    "there here this that mine hers his theirs ours me him her them"
-)
-_SHORTEST: Final = 4
-_LONGEST: Final = 256
-"""Characters of a value that are read, as in the pattern; no ordinary word is as long."""
 
 
 def secret_in(text: str) -> str | None:
@@ -65,7 +63,10 @@ def secret_in(text: str) -> str | None:
         >>> secret_in("Ana's password is hunter2."), secret_in("Ana forgot her password again.")
         ('password', None)
     """
-    return next((kind for kind, holds in _KINDS if holds(text)), None)
+    read = FoldedText.of(text)
+    if is_told_in(read):
+        return "password"
+    return next((kind for kind, holds in _KINDS if holds(read.plain)), None)
 
 
 def _signs_in(text: str) -> bool:
@@ -79,25 +80,31 @@ def _signs_in(text: str) -> bool:
     return False
 
 
-def _has_named_value(text: str) -> bool:
-    return any(_is_value(match) for match in _NAMED.finditer(text, overlapped=True))
-
-
-def _is_value(match: "regex.Match[str]") -> bool:
-    """Tell whether what follows a word such as `password` is one: told as such, and no ordinary word."""
-    value = match["value"].strip(".,;!?()")
-    told = _LINK.search(match.group()[: match.start("value") - match.start()]) is not None
-    if len(value) < _SHORTEST and not (value.isdecimal() and len(value) > 2):
-        return False
-    if any(character.isdigit() for character in value):
-        return told or not value.isdecimal() or match.group().casefold().startswith(("pin", "cvv", "cvc", "tan"))
-    if not told or value.casefold() in _ORDINARY:
-        return False
-    return match["open"] is not None or match["stop"] is not None or len(match["value"]) == _LONGEST
+def _is_prefixed(text: str) -> bool:
+    """Tell whether a key has the beginning that its vendor gives it, also where a line broke it."""
+    return _PREFIXED.search(text) is not None or ("\n" in text and _PREFIXED.search(_WRAPPED.sub("", text)) is not None)
 
 
 def _has_card_number(text: str) -> bool:
-    return any(_passes_luhn(number) for number in _numbers(text))
+    return any(_is_of_a_card(number) and _passes_luhn(number) for number in _numbers(text))
+
+
+def _is_of_a_card(number: str) -> bool:
+    """Tell whether a number begins and is as long as one of a card: barcodes pass the check digit, too."""
+    return any(len(number) in lengths and number.startswith(begins) for begins, lengths in _ISSUERS)
+
+
+_ISSUERS: Final[tuple[tuple[tuple[str, ...], range], ...]] = (
+    (("4",), range(16, 17)),
+    (tuple(map(str, (*range(51, 56), *range(2221, 2721)))), range(16, 17)),
+    (("34", "37"), range(15, 16)),
+    (("30", "36", "38", "39"), range(14, 15)),
+    (("6011", "64", "65", "60", "81", "82", "508", "353", "356", "35"), range(16, 17)),
+    (("62",), range(16, 20)),
+    (("2200", "2201", "2202", "2203", "2204", "9792"), range(16, 20)),
+    (("5018", "5020", "5038", "5893", "6304", "6759", "6761", "6762", "6763"), range(13, 20)),
+)
+"""How numbers of cards begin and how long they are (ISO/IEC 7812-1 and the issuers' own pages)."""
 
 
 def _numbers(text: str) -> Iterator[str]:
@@ -127,12 +134,12 @@ def _looks_random(token: str) -> bool:
 
 _KINDS: Final[tuple[tuple[str, Callable[[str], bool]], ...]] = (
     ("private key", lambda text: _KEY_BLOCK.search(text) is not None),
-    ("key or token", lambda text: _PREFIXED.search(text) is not None),
+    ("key or token", _is_prefixed),
     ("key or token", lambda text: _HOOK.search(text) is not None),
     ("password in an address", lambda text: _IN_URL.search(text) is not None),
     ("password", lambda text: _PASSPHRASE.search(text) is not None),
+    ("password", lambda text: _ASSIGNED.search(text) is not None),
     ("password", _signs_in),
-    ("password", _has_named_value),
     ("card number", _has_card_number),
     ("key or token", _has_random_token),
 )

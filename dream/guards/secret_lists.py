@@ -1,0 +1,106 @@
+"""Finds secrets that are told as a list: digits in words, words that restore a wallet, columns of a table."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Final
+
+import regex
+
+from agentcore.lexicon import languages
+from dream.guards.languages import FUNCTION_WORDS
+from dream.guards.patterns import lazy_pattern
+from dream.guards.secret_values import UNSPACED, Shape, shape_of
+from dream.guards.secret_words import FoldedText, Mark, secret_words
+
+_PIECE: Final = lazy_pattern(r"[^\W_]+")
+_NEAR: Final = 100
+_QUOTES: Final = "\"'`«»“”„* \t"
+_SEED: Final = lazy_pattern(r"\s*(?:\d{1,2}[.)]?\s*)?(?P<word>\p{L}+)[\s,，、;]*")
+_LEAST_SEED: Final = 8
+"""Words of a phrase that restores a wallet at least."""
+
+
+def counts_out(folded: str) -> bool:
+    """Tell whether three words for digits stand one behind the other."""
+    inside = _digit_runs().search(folded)
+    if inside is not None:
+        return True
+    count, last = 0, 0
+    for match in _PIECE.finditer(folded):
+        follows = count == 0 or match.start() - last <= 3
+        is_digit = match.group() in _digit_words()
+        count = (count + 1 if follows else 1) if is_digit else 0
+        last = match.end()
+        if count > 2:
+            return True
+    return False
+
+
+@cache
+def _digit_words() -> frozenset[str]:
+    """Return the words for the digits in all languages, folded."""
+    given = [one.numbers for one in languages()] + [one.ones for one in languages()]
+    told = {word for table in given for value in range(100) for word in table.get(value, ())}
+    said = told | secret_words("digits")
+    return frozenset(FoldedText.of(word).folded for word in said)
+
+
+@cache
+def _digit_runs() -> "regex.Pattern[str]":
+    """Return a pattern of four digits that are said in kana or another script without spaces."""
+    said = sorted(
+        (word for word in secret_words("digits") if regex.search(rf"[{UNSPACED}]", word)), key=len, reverse=True
+    )
+    one = "|".join(map(regex.escape, said)) or "(?!)"
+    return regex.compile(rf"(?:(?:{one})[・、,\s-]?){{4,}}+")
+
+
+def has_seed_phrase(text: FoldedText, marks: Sequence[Mark]) -> bool:
+    """Tell whether a text lists the words that restore a wallet."""
+    named = [mark.end for mark in marks if mark.kind == "seeds"]
+    # Of names in a row the last one has the list.
+    last = [end for end, following in pairwise((*named, len(text.plain) + _NEAR)) if following - end > _NEAR // 2]
+    return any(_lists_words(text.plain[end : end + 500]) for end in last)
+
+
+def _lists_words(behind: str) -> bool:
+    """Tell whether a list of small words begins here, or behind a colon."""
+    _, colon, listed = behind[:_NEAR].partition(":")
+    place = len(behind[:_NEAR]) - len(listed) if colon else 0
+    words: list[str] = []
+    while (match := _SEED.match(behind, place)) is not None and match.end() > place:
+        word = match["word"]
+        if word != word.lower() or len(word) > 12:
+            break
+        words.append(word)
+        place = match.end()
+    little = sum(word in FUNCTION_WORDS for word in words)
+    return len(words) >= _LEAST_SEED and little * 4 <= len(words)
+
+
+_ROWS: Final = 3
+"""Rows below a head that are read."""
+_COLUMNS: Final = lazy_pattern(r"[|,;\t]")
+
+
+def has_column(text: FoldedText, marks: Sequence[Mark]) -> bool:
+    """Tell whether a table has a column of passwords, and a value in it."""
+    starts = [mark.start for mark in marks if mark.kind in {"passwords", "tokens"}]
+    lines = text.plain.split("\n")
+    begin = 0
+    for number, line in enumerate(lines):
+        end = begin + len(line)
+        for start in starts[bisect_left(starts, begin) : bisect_left(starts, end)][:1]:
+            column = len(_COLUMNS.findall(text.plain, begin, start))
+            if column and any(_holds_value(row, column) for row in lines[number + 1 : number + 1 + _ROWS]):
+                return True
+        begin = end + 1
+    return False
+
+
+def _holds_value(row: str, column: int) -> bool:
+    cells = _COLUMNS.split(row[:2_000])
+    cell = cells[column].strip(_QUOTES) if column < len(cells) else ""
+    return len(cell) > 4 and " " not in cell and shape_of(cell, is_number=cell.isdecimal()) is Shape.MIXED

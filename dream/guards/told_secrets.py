@@ -1,0 +1,325 @@
+"""Finds secrets that are told in words: a word for one, and beside it what looks like its value.
+
+A text is read statement by statement, once: the words around secrets are marked, and each part that could be a value is
+judged by the words that introduce it. So the time grows with the text and no faster.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import regex
+
+from dream.guards.patterns import lazy_pattern
+from dream.guards.secret_lists import counts_out, has_column, has_seed_phrase
+from dream.guards.secret_values import (
+    LONGEST_VALUE,
+    PART,
+    UNSPACED,
+    Part,
+    Shape,
+    digits_in,
+    gives_away,
+    is_long,
+    shape_of,
+)
+from dream.guards.secret_words import FoldedText, Mark, marks_of, secret_words
+
+_BOUNDARY: Final = lazy_pattern(
+    r"(?<=[.!…][\"'»”)\]]?)\s+(?!\p{Ll})|(?<=\?)\s+(?!(?i:it'?s|it is|es ist|sie ist|c'est|es|è|это)\b)|[。！？؟]+"
+    r"|(?<![:=：\s])\s*\n+(?!\s*[\"']?value[\"']?\s*[:=])"
+)
+_QUOTES: Final = "\"'`«»“”„‚‘’「」『』*_ \t\n\r\u00a0("
+_COLONS: Final = (":", "=", "—", "–", "→", "->", "|", ">", "+", " -", "\t", "⇒")
+_ENDS: Final = lazy_pattern(r"[\"'`»”’」』*)\s]*(?:[.,;!?)。，、！？؟،|]|$|\n)")
+_CLOSE: Final = 40
+"""Characters between the name of a secret and what looks like nothing else at most."""
+_FAR: Final = 160
+"""Characters between a word for a secret and its value at most."""
+_NEAR: Final = 100
+"""Characters between a code and what it opens at most."""
+
+_DIGITS_TO_THE_END: Final = lazy_pattern(r"\d{2,8}[\"'»”」』]?\s*(?:[.,;!?)。，、！？|]|$|\n)")
+_HAN_DIGITS: Final = lazy_pattern("(?:[零〇一二三四五六七八九幺两][・、， -]?){4,}")
+_PIECE: Final = lazy_pattern(r"[^\W_]+")
+_BEHIND_ADDRESS: Final = lazy_pattern(r"(?:@[\w-]+\.\w{2,}\s*(?:[/|,;:]\s*|\s\p{L}{1,3}\s)|[\w.@-]{3,}\s+/\s+)[\"'`]?$")
+_SPELLED: Final = lazy_pattern(
+    rf"(?<![\w-])[^\W_{UNSPACED}](?:(?:\s?[-–·・,]\s?|\s)(?:[^\W_{UNSPACED}]|[!@#$%&*+])(?!\w)){{4,}}+"
+)
+
+
+_AND: Final = frozenset({"e ", "E ", "e", "E", "e,", "e:"})
+
+
+def is_told_in(text: FoldedText) -> bool:
+    """Tell whether a text tells a secret in words.
+
+    Example:
+        >>> is_told_in(FoldedText.of("The door code is 4711.")), is_told_in(FoldedText.of("The postal code is 4711."))
+        (True, False)
+    """
+    # Without its accent `è` is "and".
+    marks = [mark for mark in marks_of(text.folded) if text.plain[mark.start : mark.end + 1] not in _AND]
+    if not any(mark.kind in _TELLING for mark in marks):
+        return False
+    if any(statement.tells() for statement in _statements(text, marks)) or has_seed_phrase(text, marks):
+        return True
+    return "\n" in text.plain and has_column(text, marks)
+
+
+_TELLING: Final = frozenset(
+    {"passwords", "tokens", "codes", "keys", "locks", "logins", "as_before", "seeds", "derived", "safes"}
+)
+
+
+def _statements(text: FoldedText, marks: Sequence[Mark]) -> Iterator["_Statement"]:
+    starts = [mark.start for mark in marks]
+    begin = 0
+    for end, after in (*((one.start(), one.end()) for one in _BOUNDARY.finditer(text.plain)), (len(text.plain),) * 2):
+        within = marks[bisect_left(starts, begin) : bisect_left(starts, end)]
+        if any(mark.kind in _TELLING for mark in within):
+            yield _Statement(text, begin, end, within)
+        begin = after
+
+
+class _Statement:
+    """A stretch of a text in which a word for a secret and its value belong together.
+
+    Args:
+        text: The text.
+        start: Where the statement begins.
+        end: Where it ends.
+        marks: The words around secrets in it.
+    """
+
+    def __init__(self, text: FoldedText, start: int, end: int, marks: Sequence[Mark]) -> None:
+        self._text = text
+        self._start = start
+        self._end = end
+        self._by_kind: dict[str, list[int]] = {}
+        self._by_end: dict[int, set[str]] = {}
+        for mark in marks:
+            self._by_kind.setdefault(mark.kind, []).append(mark.start)
+            self._by_end.setdefault(mark.end, set()).add(mark.kind)
+        self._ends = sorted(self._by_end)
+        self._named = [mark for mark in marks if mark.kind in {"passwords", "tokens"}]
+        self._is_english = any(text.folded[mark.start : mark.end] in {"is", "was"} for mark in marks)
+
+    def tells(self) -> bool:
+        """Tell whether it tells a secret."""
+        return any(self._is_value(part) for part in self._parts()) or self._spells_one() or self._dials()
+
+    def _parts(self) -> Iterator[Part]:
+        for match in PART.finditer(self._text.plain, self._start, self._end):
+            text = match.group().strip(".!?*_-") if match["word"] else match.group()
+            start = match.start() + match.group().find(text) if text else match.start()
+            shape = shape_of(text, is_number=match["digits"] is not None) if text else None
+            if shape is not None:
+                yield Part(start, match.end(), text, shape)
+
+    def _is_value(self, part: Part) -> bool:
+        if part.shape is Shape.WORD:
+            return self._is_word_value(part) or self._goes_on_in_digits(part)
+        if self._is_followed(part):
+            return True
+        by = self._introduced_by(part.start)
+        if by == "into" and self._before("codes", part.start) and part.shape is Shape.DIGITS and is_long(part):
+            return self._is_near("locks", part.start)
+        if by is None or by in {"with", "into"}:
+            if self._is_signed_in_with(part) or self._is_close_to_its_name(part):
+                return True
+            return by is not None and self._is_put_to_use(part, by)
+        return self._is_secret(part, by) or self._opens(part, by)
+
+    def _is_secret(self, part: Part, by: str) -> bool:
+        """Tell whether a value stands behind a word that is secret by its name."""
+        if self._before("passwords", part.start):
+            if by in {"logins", "locks"}:
+                return part.shape is Shape.MIXED and len(part.text) >= _LEAST_UNNAMED
+            least = 3 if by in {"passwords", "links", ":"} else 4
+            return digits_in(part.text) >= least if part.shape is Shape.DIGITS else len(part.text) > 3
+        if self._before("tokens", part.start):
+            return part.shape is Shape.MIXED and len(part.text) >= 8
+        if by not in {":", "namely"} or part.shape is not Shape.MIXED or len(part.text) < _LEAST_UNNAMED:
+            return False
+        return self._has("as_before") or (by == "namely" and self._has("derived"))
+
+    def _opens(self, part: Part, by: str) -> bool:
+        """Tell whether a value stands behind a code and what it opens, or a key and what it connects to."""
+        code, key = self._before("codes", part.start), self._before("keys", part.start)
+        is_number = part.shape is Shape.DIGITS and digits_in(part.text) > 2 and by in {":", "links"}
+        if not is_long(part) and not is_number:
+            return False
+        if code and ((by == "namely" and is_long(part)) or self._is_near("locks", part.start)):
+            return True
+        if not is_long(part) or self._is_of_an_address(part.start):
+            return False
+        if by in {":", "links"} and self._before("safes", part.start) and part.shape is Shape.DIGITS:
+            return True
+        if key and self._is_near("logins", part.start):
+            return by in {"keys", "links", ":", "namely"}
+        return (by in {":", "entering"} or (by == "using" and gives_away(part))) and self._is_entered(part)
+
+    def _is_of_an_address(self, place: int) -> bool:
+        before = self._text.plain[max(self._start, place - 40) : place]
+        return "://" in before.rsplit(maxsplit=1)[-1] if before.strip() else False
+
+    def _is_put_to_use(self, part: Part, by: str) -> bool:
+        """Tell whether something is opened with a value, or a secret was changed into it."""
+        if not is_long(part):
+            return False
+        named = self._before("passwords", part.start)
+        if by == "into":
+            return self._has("changed") and (named or (self._before("codes", part.start) and self._has("locks")))
+        is_opened = self._is_near("opening", part.start) or self._is_near("entering", part.start)
+        return is_opened and (self._has("locks") or self._has("logins") or named)
+
+    def _is_close_to_its_name(self, part: Part) -> bool:
+        """Tell whether a value that looks like nothing else stands a few words behind what it is."""
+        named = self._named_before(part.start)
+        return named is not None and part.start - named.end <= _CLOSE and gives_away(part)
+
+    def _is_entered(self, part: Part) -> bool:
+        opened = self._is_near("locks", part.start) or self._is_near("logins", part.start)
+        return opened and (self._is_near("entering", part.start) or self._is_near("opening", part.start))
+
+    def _is_signed_in_with(self, part: Part) -> bool:
+        """Tell whether something is opened with a value whose look gives it away, or one that is entered at once."""
+        is_login = self._is_near("logins", part.start) or self._before("passwords", part.start)
+        if is_long(part) and part.shape is Shape.MIXED and is_login:
+            before = self._text.plain[max(self._start, part.start - 60) : part.start]
+            if _BEHIND_ADDRESS.search(before) is not None:
+                return True
+        if not is_long(part) or not self._is_entered(part):
+            return False
+        return gives_away(part) or self._starts_at(part.end, "entering") or self._starts_at(part.end, "opening")
+
+    def _starts_at(self, place: int, kind: str) -> bool:
+        starts = self._by_kind.get(kind, [])
+        found = bisect_left(starts, place)
+        return (
+            found < len(starts)
+            and not self._text.folded[place : min(starts[found], place + 9)].strip(_QUOTES + ",でをと")
+            and starts[found] < place + 9
+        )
+
+    def _goes_on_in_digits(self, part: Part) -> bool:
+        """Tell whether a run of letters without spaces is told as a password that ends in digits."""
+        plain, end = self._text.plain, part.start + len(part.text)
+        digits = _DIGITS_TO_THE_END.match(plain, end)
+        is_run = digits is not None and regex.match(f"[{UNSPACED}]", part.text) is not None
+        return is_run and self._before("passwords", part.start) and self._introduced_by(part.start) == ":"
+
+    def _is_followed(self, part: Part) -> bool:
+        """Tell whether it is said behind a value that this is a secret: `4711 is my PIN`."""
+        if not is_long(part) or not self._starts_at(part.end, "links"):
+            return False
+        named = [*self._by_kind.get("passwords", ()), *(self._by_kind.get("codes", ()) if self._has("locks") else ())]
+        return any(part.end < start < part.end + 40 for start in named)
+
+    def _is_word_value(self, part: Part) -> bool:
+        """Tell whether a plain word is a value: told as such right behind its name, and nothing that is said of one."""
+        by = self._introduced_by(part.start)
+        named = self._named_before(part.start)
+        if named is None:
+            return by == "keys" and "-" in part.text and len(part.text) > 8 and self._is_near("logins", part.start)
+        if named.end - named.start < _LEAST_NAME and self._text.folded[named.start : named.end] not in _SHORT_NAMES:
+            return False  # a PIN has digits, and `tan` and `pin` are words of many languages
+        if by not in {":", "links", "namely"} or len(part.text) < 4 or part.text.lower() in secret_words("no_values"):
+            return False
+        if named.kind == "tokens" and not self._text.folded[named.start : named.end].endswith(("key", "-schlussel")):
+            return False
+        before = self._text.plain[max(0, part.start - 4) : part.start].rstrip(" \t")
+        is_quoted = before.endswith(tuple("\"'`«“„‚「『"))
+        between = self._text.folded[named.end : part.start]
+        words = [one for one in _PIECE.findall(between) if one not in secret_words("links")]
+        is_direct = not words or self._has("locks", named.start) or self._has("logins", named.start)
+        if len(words) > 5 or not (is_direct or (is_quoted and len(words) < 4)):
+            return False
+        is_at_end = _ENDS.match(self._text.plain, part.end) is not None or part.end - part.start >= LONGEST_VALUE
+        return is_quoted or (is_at_end and self._may_be_a_word(part, by))
+
+    def _may_be_a_word(self, part: Part, by: str) -> bool:
+        """Tell whether a word that is not quoted can be a value: in most languages an adjective is in small letters."""
+        return by == ":" or self._is_english or part.text[0].isupper()
+
+    def _introduced_by(self, place: int) -> str | None:
+        """Return the kind of the word that stands right before a place, `:` for a sign, None for any other word."""
+        before = self._text.folded[max(self._start, place - 40) : place].rstrip(_QUOTES)
+        if before.endswith(_COLONS) or (place > self._start and before == "" and self._text.folded[place - 1] == "\t"):
+            return ":"
+        if before.endswith((",", "、", "，", "،")) and self._before("links", place) and self._is_near("locks", place):
+            return ":"
+        end = max(self._start, place - 40) + len(before)
+        last = bisect_right(self._ends, end)
+        if not last:
+            return None
+        gap = self._text.folded[self._ends[last - 1] : end].strip(_QUOTES + ",،、")
+        if gap and gap not in secret_words("fillers"):
+            return None
+        kinds = self._by_end[self._ends[last - 1]]
+        return next((kind for kind in _INTRODUCING if kind in kinds), None)
+
+    def _before(self, kind: str, place: int) -> bool:
+        starts = self._by_kind.get(kind, [])
+        found = bisect_left(starts, place)
+        return found > 0 and place - starts[found - 1] <= _FAR
+
+    def _named_before(self, place: int) -> Mark | None:
+        found = bisect_right(self._named, place, key=lambda mark: mark.end)
+        mark = self._named[found - 1] if found else None
+        return mark if mark is not None and place - mark.end <= _FAR else None
+
+    def _has(self, kind: str, after: int = 0) -> bool:
+        starts = self._by_kind.get(kind, [])
+        return bisect_left(starts, after) < len(starts)
+
+    def _is_near(self, kind: str, place: int) -> bool:
+        starts = self._by_kind.get(kind, [])
+        found = bisect_left(starts, place)
+        return any(abs(start - place) <= _NEAR for start in starts[max(0, found - 1) : found + 1])
+
+    def _spells_one(self) -> bool:
+        """Tell whether letters or digits are spelled one by one."""
+        is_secret = self._has("passwords") or (self._has("codes") and (self._has("locks") or self._has("namely")))
+        is_named = is_secret or (
+            (self._has("entering") or self._has("opening")) and (self._has("locks") or self._has("logins"))
+        )
+        if not is_named:
+            return False
+        plain = self._text.plain[self._start : self._end]
+        if _SPELLED.search(plain) is not None or (is_secret and _HAN_DIGITS.search(plain) is not None):
+            return True
+        if self._has("signs") and self._has("passwords") and any(map(str.isdigit, plain)):
+            return self._has("links") or ":" in plain
+        return is_secret and counts_out(self._text.folded[self._start : self._end])
+
+    def _dials(self) -> bool:
+        """Tell whether a dial is turned to numbers, one after the other."""
+        if not (self._has("locks") or self._has("codes")):
+            return False
+        turns = self._by_kind.get("turns", [])
+        told = [start for start in turns if _TURNED.match(self._text.folded, start) is not None]
+        return len(told) > 2
+
+
+_LEAST_NAME: Final = 5
+"""Characters of a name whose value can be a plain word."""
+_SHORT_NAMES: Final = frozenset({"pwd", "pw", "mdp"})
+_LEAST_UNNAMED: Final = 6
+"""Characters of a value that nothing calls a secret."""
+_INTRODUCING: Final = (
+    "passwords",
+    "tokens",
+    "namely",
+    "links",
+    "entering",
+    "using",
+    "with",
+    "into",
+    "logins",
+    "keys",
+    "codes",
+    "locks",
+)
+_TURNED: Final = lazy_pattern(r"\p{L}+\P{L}{0,3}(?:[\p{L}]{1,4}\P{L}{1,3})?\d{1,2}(?!\d)|[右左][にへ]?\s?\d{1,2}(?!\d)")

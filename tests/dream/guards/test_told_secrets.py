@@ -1,0 +1,96 @@
+"""Secrets that are told in words, in other languages and other spellings, and sentences that tell none."""
+
+# ruff: noqa: RUF001 - look-alikes are what is tested
+
+import pytest
+
+from dream.guards import secret_in
+from tests.bench.secrets import alarms, found, judged
+
+TOLD = """
+The door code is 4711#.
+my recovery codes are 8f3k-22lm and 9d2k-11ab
+Press 2580 on the keypad to open the garage.
+The wifi password at mum's is bluebird and the dog's age, so bluebird12
+I changed my email password to Blue7Whale last night.
+The zip opens with Tulpe_77.
+login kmiller / Otter59
+It's the cat's name and the year we met, so Minka2011.
+The PIN is nine, oh, four, two.
+My password? It's Fluffy2009.
+ｐａｓｓｗｏｒｄ：ｈｕｎｔｅｒ２
+pass\u200bword is hun\u200bter2
+p\u0430ssword is hunter22
+Mein Kennwort lautet "Erdbeerfeld".
+Ich habe das Passwort auf Regen2024! geändert.
+Der Code für die Haustür ist acht drei null fünf.
+Mon code secret, c'est 9021
+La combinación del candado es 482.
+O código do portão é 5541
+Il PIN del bancomat è 55129
+Код от сейфа: 774411
+رمز الخزنة: ثمانية ثلاثة صفر خمسة
+门禁密码:1357
+パスワードをAme2024に変えた。
+현관 도어락 비밀번호는 7788
+Moje hasło to Kotek123
+Portkoden är 2244
+Salasanani on Kissa123
+Ο κωδικός πόρτας είναι 4471
+הסיסמה שלי היא Yoni1985
+मेरा पासवर्ड है Mohan123
+Mật khẩu là Hoa12345
+My mnemonic is: apple river stone cloud table mouse green paper light train seven dog
+safe in the hall: left 12, right 40, left 9
+<password>Tr0ub4dor</password>
+CREATE USER ana IDENTIFIED BY 'Sommer#1';
+""".strip().splitlines()
+
+TABLES = [
+    "service,user,password\nbank,ana,Kl33blatt",
+    "| Dienst | Passwort |\n|---|---|\n| WLAN | Kl33blatt |",
+    "- name: DB_PASSWORD\n  value: Kl33blatt9",
+    "Password:\n  Kl33blatt-x",
+    "The token is\nghp_rMIMU8BC2rmjRYfGjs\nUt4HFoGUHcXp3XRMy4",
+]
+
+UNTOLD = """
+The code of the seminar room is A1204.
+Ana opened the door at 1430.
+Ana bought a safe in 2021 for 450 euros.
+The garage opens at 0800 and costs 1200 a year.
+He changed his password in March 2024.
+The password must be at least 12 characters.
+Das Passwort wurde am 12.05.2024 geändert.
+La contraseña caduca en 2025.
+Пароль нужно менять каждые 90 дней.
+密码每90天更换一次。
+The bank account number is DE89370400440532013000.
+The PIN must have 4 to 6 digits.
+Ana has an iPhone15 and Windows11 on her laptop.
+The seeds are tomato basil carrot onion lettuce and radish.
+Ana keeps the seed phrase in a drawer at home because she trusts nobody with it.
+Passwords need an uppercase letter, a digit and a sign such as dash or underscore.
+口座番号は1234567です。
+Il gatto è nato nel 2014, quindi ha 10 anni.
+Barcode 4901234567894 cannot be read.
+token: "{{ env.TOKEN }}"
+password = os.environ["APP_PASSWORD"]
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("text", TOLD + TABLES)
+def test_a_secret_is_found_in_the_words_around_it(text: str):
+    assert secret_in(text) is not None
+
+
+@pytest.mark.parametrize("text", UNTOLD)
+def test_a_sentence_that_tells_none_is_let_through(text: str):
+    assert secret_in(text) is None
+
+
+def test_the_set_that_the_rules_were_made_on_is_told_apart():
+    texts = judged("development")
+    secrets, ordinary = found(texts), alarms(texts)
+    assert secrets[0] >= 0.9 * secrets[1]
+    assert ordinary[0] <= 0.005 * ordinary[1]
