@@ -1,7 +1,7 @@
 """Runs `dream remember`, `recall`, `memories` and `forget`."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -12,19 +12,18 @@ from agentcore.domain.text import clean_category, clean_content, clean_tags
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.memory import RecallFilters, recall_filter
 from agentcore.hosting.remember import MemoryFields, Observation
-from agentcore.recall.results import Explanation, Hit
 from agentcore.stores.storage import ReadView
 from dream.interfaces.cli.errors import MissingSettingError
 from dream.interfaces.cli.render.entries import (
     OUT_OF_REACH,
     entry_list_lines,
-    explanation_json,
     forgetting_lines,
     forgotten_lines,
     hit_lines,
     remembered_lines,
 )
 from dream.interfaces.cli.session import Access, CliSession
+from dream.interfaces.documents import hit_json
 
 Tags = Annotated[list[str] | None, Parameter(name=["--tags", "--tag"], negative="")]
 
@@ -122,18 +121,13 @@ async def recall(
         hits = await here.memory.explain(query, k=k, **conditions)
         turns = 0 if hits else await here.conversation.count()
     session.screen.show(
-        lambda: {"query": query, "hits": [_hit_json(hit, why if explain else None) for hit, why in hits]},
+        lambda: {"query": query, "hits": [hit_json(hit, why if explain else None) for hit, why in hits]},
         lambda: hit_lines(query, [(hit, why if explain else None) for hit, why in hits], session.screen.width, turns),
     )
 
 
 def _in_utc(instant: datetime | None) -> datetime | None:
     return None if instant is None else instant.replace(tzinfo=instant.tzinfo or UTC)
-
-
-def _hit_json(hit: Hit, why: Explanation | None) -> dict[str, Any]:
-    document: dict[str, Any] = {"score": round(hit.score, 6), "entry": entry_json(hit.entry)}
-    return document if why is None else document | {"explanation": explanation_json(why)}
 
 
 async def memories(

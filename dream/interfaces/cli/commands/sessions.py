@@ -1,14 +1,13 @@
 """Runs `dream sessions`."""
 
 from datetime import datetime
-from typing import Any
 
 from agentcore.domain.conversation import ConversationSession
-from agentcore.domain.temporal import to_text
 from agentcore.errors import InvalidOptionsError
 from dream.domain.session import DreamSession
 from dream.interfaces.cli.render.sessions import session_list_lines
 from dream.interfaces.cli.session import Access, CliSession
+from dream.interfaces.documents import session_json
 
 
 async def sessions(*, prefix: str | None = None, limit: int = 20, session: CliSession) -> None:
@@ -28,22 +27,10 @@ async def sessions(*, prefix: str | None = None, limit: int = 20, session: CliSe
         conversations = await here.conversation.sessions(prefix=beginning, limit=limit)
     found = sorted([*dreams, *conversations], key=_newest, reverse=True)[:limit]
     session.screen.show(
-        lambda: {"scope": str(session.scope), "sessions": [_document(one) for one in found]},
+        lambda: {"scope": str(session.scope), "sessions": [session_json(one) for one in found]},
         lambda: session_list_lines(session, found, beginning),
     )
 
 
 def _newest(one: DreamSession | ConversationSession) -> datetime:
     return one.last_at if isinstance(one, ConversationSession) else one.finished_at or one.started_at
-
-
-def _document(one: DreamSession | ConversationSession) -> dict[str, Any]:
-    if isinstance(one, DreamSession):
-        return one.to_json()
-    return {
-        "session": one.session_id,
-        "kind": "conversation",
-        "started_at": to_text(one.first_at),
-        "finished_at": to_text(one.last_at),
-        "turns": one.turns,
-    }

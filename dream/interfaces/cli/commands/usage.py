@@ -5,11 +5,11 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from agentcore.domain.temporal import to_text
 from agentcore.errors import InvalidOptionsError
 from dream.domain.usage import EVERYTHING, UsageKey, UsageRow, summed
 from dream.interfaces.cli.render.usage import usage_lines
 from dream.interfaces.cli.session import Access, CliSession
+from dream.interfaces.documents import usage_json
 
 _LONGEST = 36_500
 """Days; a hundred years."""
@@ -38,13 +38,7 @@ async def usage(
         left = await dreams.tokens_left()
     total = next(iter(summed(rows)), UsageRow())
     session.screen.show(
-        lambda: {
-            "scope": str(session.scope),
-            "since": None if since is None else to_text(since),
-            "usage": [row.to_json() for row in rows],
-            "total": total.to_json(),
-            "tokens_left_today": left,
-        },
+        lambda: usage_json(session.scope, rows, since=since, tokens_left=left),
         lambda: usage_lines(session, rows, total, keys, left),
     )
 

@@ -104,36 +104,6 @@ def _dense_line(dense: DenseScore, bm25: float) -> str:
     return f"{dense.share:.3f}  by meaning: {near}; words count {bm25 * dense.scale:.3f} of {bm25:.3f}"
 
 
-def explanation_json(why: Explanation) -> dict[str, object]:
-    """Return plain JSON values of how a score came about."""
-    return {
-        "relevance": round(why.relevance, 6),
-        "importance": round(why.importance, 6),
-        "recency": round(why.recency, 6),
-        "phrase": round(why.phrase, 6),
-        "length": round(why.length, 6),
-        "terms": [
-            {
-                "term": one.term,
-                "idf": round(one.idf, 6),
-                "count": one.count,
-                "norm": round(one.norm, 6),
-                "score": round(one.score, 6),
-            }
-            for one in why.terms
-        ],
-        **({} if why.dense is None else {"dense": _dense_json(why.dense)}),
-    }
-
-
-def _dense_json(dense: DenseScore) -> dict[str, object]:
-    return {
-        "similarity": None if dense.similarity is None else round(dense.similarity, 6),
-        "share": round(dense.share, 6),
-        "scale": round(dense.scale, 6),
-    }
-
-
 def remembered_lines(entry: MemoryEntry, width: int) -> Lines:
     """Yield what became of a text that was to be remembered."""
     count = entry.reinforcement_count

@@ -1,0 +1,81 @@
+"""Makes the JSON documents that all interfaces give of what the library returns and has no `to_json`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentcore.domain.conversation import ConversationSession
+from agentcore.domain.records import entry_json
+from agentcore.domain.temporal import to_text
+from dream.domain.usage import UsageRow, summed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from agentcore.domain.scope import Scope
+    from agentcore.recall.results import DenseScore, Explanation, Hit
+    from dream.domain.session import DreamSession
+
+
+def hit_json(hit: Hit, why: Explanation | None) -> dict[str, Any]:
+    """Return an answer of recall, with how its score came about where that is given."""
+    document: dict[str, Any] = {"score": round(hit.score, 6), "entry": entry_json(hit.entry)}
+    return document if why is None else document | {"explanation": explanation_json(why)}
+
+
+def explanation_json(why: Explanation) -> dict[str, object]:
+    """Return plain JSON values of how a score came about."""
+    return {
+        "relevance": round(why.relevance, 6),
+        "importance": round(why.importance, 6),
+        "recency": round(why.recency, 6),
+        "phrase": round(why.phrase, 6),
+        "length": round(why.length, 6),
+        "terms": [
+            {
+                "term": one.term,
+                "idf": round(one.idf, 6),
+                "count": one.count,
+                "norm": round(one.norm, 6),
+                "score": round(one.score, 6),
+            }
+            for one in why.terms
+        ],
+        **({} if why.dense is None else {"dense": _dense_json(why.dense)}),
+    }
+
+
+def _dense_json(dense: DenseScore) -> dict[str, object]:
+    return {
+        "similarity": None if dense.similarity is None else round(dense.similarity, 6),
+        "share": round(dense.share, 6),
+        "scale": round(dense.scale, 6),
+    }
+
+
+def session_json(one: DreamSession | ConversationSession) -> dict[str, Any]:
+    """Return a dream or a conversation as a session."""
+    if not isinstance(one, ConversationSession):
+        return one.to_json()
+    return {
+        "session": one.session_id,
+        "kind": "conversation",
+        "started_at": to_text(one.first_at),
+        "finished_at": to_text(one.last_at),
+        "turns": one.turns,
+    }
+
+
+def usage_json(
+    scope: Scope, rows: Sequence[UsageRow], *, since: datetime | None, tokens_left: int | None
+) -> dict[str, Any]:
+    """Return what models cost, row by row and in sum."""
+    total = next(iter(summed(rows)), UsageRow())
+    return {
+        "scope": str(scope),
+        "since": None if since is None else to_text(since),
+        "usage": [row.to_json() for row in rows],
+        "total": total.to_json(),
+        "tokens_left_today": tokens_left,
+    }
