@@ -208,7 +208,8 @@ class _PendingTexts:
     def goes_with(self, other: "_PendingTexts") -> bool:
         """Whether both can be written in one transaction, which has one scope, one actor and no receipt."""
         mine, its = self.asking, other.asking
-        return self.scope == other.scope and mine.actor == its.actor and mine.within is its.within is None
+        is_plain = mine.within is its.within is mine.before is its.before is None
+        return is_plain and self.scope == other.scope and mine.actor == its.actor
 
 
 class MemoryWrites(BackgroundService):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agentcore.domain.actor import HOST, Actor
@@ -28,10 +28,16 @@ class Acting:
         actor: Who asks.
         within: Called in each of its transactions that changes records, just before the commit; what it raises rolls
             the transaction back.
+        before: Called in each of its write transactions, before anything else; what it raises rolls it back.
     """
 
     actor: Actor = HOST
     within: Callable[[UnitOfWork], None] | None = None
+    before: Callable[[UnitOfWork], None] | None = None
+
+    def checked(self, before: Callable[[UnitOfWork], None]) -> Acting:
+        """Return the same with a check before."""
+        return replace(self, before=before)
 
 
 _acting: ContextVar[Acting | None] = ContextVar("acting", default=None)

@@ -137,9 +137,16 @@ class DreamRecords:
         spent = await self.usage(since=today, by=())
         return max(0, bound - sum(row.tokens for row in spent))
 
-    async def runs(self, *, limit: int = 20) -> list[RunReport]:
-        """Return the newest runs, newest first; one that is under way or interrupted has no `finished_at`."""
-        return await self._parts.storage.read(self._scope, lambda view: dream_stores(view).runs.newest(limit=limit))
+    async def runs(self, *, limit: int = 20, before: str | None = None) -> list[RunReport]:
+        """Return the newest runs, newest first; one that is under way or interrupted has no `finished_at`.
+
+        Args:
+            limit: How many at most.
+            before: Only those that began before the run of this id.
+        """
+        return await self._parts.storage.read(
+            self._scope, lambda view: dream_stores(view).runs.newest(limit=limit, before=before)
+        )
 
     async def sessions(self, *, prefix: str = "", limit: int = 20) -> list[DreamSession]:
         """Return the dreams as sessions, the newest first: when they were, what they asked, whether they wrote.

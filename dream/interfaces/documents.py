@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from agentcore.domain.scope import Scope
     from agentcore.recall.results import DenseScore, Explanation, Hit
+    from agentcore.stores.values import Forgotten
+    from dream.cycle.dreams import Dreams
     from dream.domain.session import DreamSession
 
 
@@ -78,4 +80,20 @@ def usage_json(
         "usage": [row.to_json() for row in rows],
         "total": total.to_json(),
         "tokens_left_today": tokens_left,
+    }
+
+
+def forgotten_json(done: Forgotten) -> dict[str, Any]:
+    """Return what a forget removed, brought back and withheld."""
+    return {"removed": list(done.removed), "restored": list(done.restored), "withheld": list(done.withheld)}
+
+
+async def dreaming_status_json(dreams: Dreams) -> dict[str, Any]:
+    """Return options in force with who said so, the latest run, and how many proposals wait: Dense-Mem's names."""
+    options = {one.name: {"value": one.value, "source": one.source.value} for one in dreams.effective_options()}
+    latest = await dreams.runs(limit=1)
+    return {
+        "effective_config": options,
+        "latest_run": latest[0].to_json() if latest else None,
+        "pending_count": len(await dreams.proposals()),
     }

@@ -44,6 +44,7 @@ _STEPS = select(steps).where(_STEPS_OF_RUN).order_by(steps.c.number)
 _ADD_STEP = insert(steps)
 _RUN = select(runs).where(_BY_ID)
 _NEWEST = select(runs).where(_MINE).order_by(runs.c.pk.desc()).limit(bindparam("at_most"))
+_KEY_OF = select(runs.c.pk).where(_BY_ID)
 _TARGET = select(runs.c.kind, runs.c.target).where(_BY_ID)
 
 
@@ -199,9 +200,11 @@ class RunStore:
         rows = self._transaction.execute(select(runs.c.id, runs.c.actor).where(asked), among=sorted(run_ids))
         return {row.id: row.actor for row in rows}
 
-    def newest(self, *, limit: int) -> list[RunReport]:
-        """Return the newest runs, newest first; an unfinished one has no `finished_at`."""
-        rows = self._transaction.execute(_NEWEST, at_most=limit)
+    def newest(self, *, limit: int, before: str | None = None) -> list[RunReport]:
+        """Return the newest runs, newest first, or those before a run; an unfinished one has no `finished_at`."""
+        chosen = _NEWEST if before is None else _NEWEST.where(runs.c.pk < _KEY_OF.scalar_subquery())
+        given = {} if before is None else {"of_run": before}
+        rows = self._transaction.execute(chosen, at_most=limit, **given)
         return [_to_report(self._transaction.scope, row) for row in rows]
 
     def resolve(self, prefix: str) -> str:

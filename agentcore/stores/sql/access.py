@@ -10,7 +10,6 @@ import orjson
 from sqlalchemy import bindparam, delete, insert, select, update
 
 from agentcore.domain.access import AccessToken, Right
-from agentcore.domain.records import RecordKind
 from agentcore.domain.scope_pattern import ScopePattern
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.errors import InvalidContentError
@@ -97,7 +96,7 @@ class Receipt:
     key: str
     digest: str
     attempt: str
-    records: tuple[tuple[RecordKind, str], ...] = ()
+    records: tuple[tuple[str, str], ...] = ()
 
 
 _MINE = of_my_scope(receipts)
@@ -116,14 +115,14 @@ class SqlReceiptStore:
         row = self._transaction.execute(_BY_KEY, of_key=key).one_or_none()
         if row is None:
             return None
-        records = tuple((RecordKind(kind), record_id) for kind, record_id in orjson.loads(row.records))
+        records = tuple((kind, record_id) for kind, record_id in orjson.loads(row.records))
         return Receipt(key=row.request_key, digest=row.digest, attempt=row.attempt, records=records)
 
     def keep(self, receipt: Receipt) -> None:
-        """Keep a receipt with what the transaction has written so far; those of yesterday go."""
+        """Keep a receipt, of what the transaction has written so far if it names nothing; those of yesterday go."""
         now = self._transaction.now
         self._transaction.execute(_OLD, b_before=to_micros(now - _KEPT))
-        written = [[kind.value, record_id] for kind, record_id in self._transaction.touched]
+        written = receipt.records or tuple((kind.value, name) for kind, name in self._transaction.touched)
         row = {
             "scope_id": self._transaction.scope_id,
             "request_key": receipt.key,

@@ -252,6 +252,8 @@ class SqlStorage:
         with storage_faults(self._name), writer.begin() as connection:
             scope_id = self._known_scope(connection, scope) or _new_scope(connection, scope)
             transaction = self._transaction(connection, scope, scope_id, origin, asking.actor)
+            if asking.before is not None:
+                asking.before(SqlUnit(transaction))
             result = work(SqlUnit(transaction))
             settle(transaction)
             keep_authorship(transaction)

@@ -100,7 +100,7 @@ def _group(app: App, name: str, place: int) -> App:
 
 
 def _version() -> str:
-    from dream.interfaces.cli.release import installed_version  # noqa: PLC0415 - 20 ms, wanted once in a while
+    from dream.interfaces.release import installed_version  # noqa: PLC0415 - 20 ms, wanted once in a while
 
     return installed_version("agentcore-dream")
 

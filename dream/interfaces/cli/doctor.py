@@ -26,9 +26,9 @@ from dream.domain.candidate import PromotionStanding
 from dream.domain.finding import Finding, Verdict
 from dream.domain.reasons import Refused
 from dream.errors import UnsupportedStorageError
-from dream.interfaces.cli.release import installed_version
 from dream.interfaces.cli.render.text import when
 from dream.interfaces.cli.session import Access, CommandSession
+from dream.interfaces.release import installed_version
 from dream.stores import dream_stores
 
 _LIBRARIES = ("agentcore-dream", "sqlalchemy", "numpy", "pydantic", "orjson", "cyclopts")

@@ -1,0 +1,132 @@
+"""Tools on dreams: plan, run, show, undo, review; and Dense-Mem's, as far as their subject is here."""
+
+from typing import Annotated, Any, Final, Literal
+
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import Field
+
+from agentcore.domain.access import Right
+from dream.interfaces.documents import dreaming_status_json
+from dream.interfaces.mcp.memory_tools import Found
+from dream.interfaces.mcp.offered import OfferedTool, ToolContext, call_of, caller_of, state_of
+
+RunId = Annotated[str, Field(min_length=1, max_length=300, description="The id of the run, or the beginning of it.")]
+Passes = Annotated[list[str] | None, Field(max_length=100, description="Only these passes; else all enabled ones.")]
+
+
+class PlanMade(Found):
+    """What a dream would change."""
+
+    plan_id: str
+    outcome: str
+
+
+class RunTold(Found):
+    """The report of a run; without `finished_at` it is under way."""
+
+    run_id: str
+    outcome: str
+    changes: int
+    passes: list[dict[str, Any]]
+
+
+class RunWithChanges(RunTold):
+    """The report of a run with what it changed."""
+
+    changed: list[dict[str, Any]]
+
+
+class Requested(Found):
+    """What became of a request for a dream."""
+
+    scope: str
+    reason: str | None
+
+
+class Waiting(Found):
+    """What waits for a person."""
+
+    proposals: list[dict[str, Any]]
+
+
+class Standing(Found):
+    """Dense-Mem's status."""
+
+    effective_config: dict[str, Any]
+    latest_run: dict[str, Any] | None
+    pending_count: int
+
+
+async def plan(ctx: ToolContext, passes: Passes = None) -> PlanMade:
+    """Show what a dream would change, and change nothing; the plan is kept, to be applied by a person."""
+    return PlanMade(**(await call_of(ctx).services.dreams.plan(passes=passes)).to_json())
+
+
+async def show_run(
+    ctx: ToolContext,
+    run_id: RunId,
+    most_changes: Annotated[int, Field(ge=0, le=200, description="How many changes to show.")] = 20,
+) -> RunWithChanges:
+    """Show what a dream did: its report, and each change with its reason."""
+    dreams = call_of(ctx).services.dreams
+    report = await dreams.report(run_id)
+    rows = await dreams.diff(report.run_id)
+    return RunWithChanges(**report.to_json(), changed=[row.to_json() for row in rows[:most_changes]])
+
+
+async def undo_run(
+    ctx: ToolContext,
+    run_id: RunId,
+    pass_name: Annotated[str | None, Field(max_length=64, description="Only what this pass changed.")] = None,
+    change: Annotated[int | None, Field(ge=1, le=2**31, description="Only the change of this number.")] = None,
+) -> RunTold:
+    """Take back a dream, one of its passes, or one of its changes; undoing an undo brings the changes back."""
+    dreams = call_of(ctx).services.dreams
+    report = await dreams.report(run_id)
+    return RunTold(**(await dreams.undo(report.run_id, pass_name=pass_name, change=change)).to_json())
+
+
+async def schedule_dream(ctx: ToolContext) -> Requested:
+    """Ask for a dream soon: within a minute, once nobody is served."""
+    return Requested(**(await call_of(ctx).services.dreams.schedule()).to_json())
+
+
+async def review(
+    ctx: ToolContext,
+    action: Annotated[Literal["list", "approve", "reject"], Field(description="What to do.")] = "list",
+    proposals: Annotated[list[str] | None, Field(max_length=100, description="Ids of what is decided.")] = None,
+) -> Found:
+    """List what waits for a person, or carry out what the person decided. Never decide for them."""
+    call = call_of(ctx)
+    if action == "list":
+        return Waiting(proposals=[one.to_json() for one in await call.services.dreams.proposals()])
+    caller_of(ctx).require(Right.REVIEW)
+    if not proposals:
+        raise ToolError("No proposal was named: give the ids that `review` lists.")
+    decide = call.services.dreams.approve if action == "approve" else call.services.dreams.reject
+    return RunTold(**(await decide(proposals)).to_json())
+
+
+async def dreaming_status(ctx: ToolContext) -> Standing:
+    """Tell which options are in force and who said so, the latest run, and how many proposals wait."""
+    return Standing(**await dreaming_status_json(call_of(ctx).services.dreams))
+
+
+async def run_dreaming_cycle(
+    ctx: ToolContext,
+    max_outputs: Annotated[int | None, Field(ge=1, le=50, description="New records that it may write.")] = None,
+) -> RunTold:
+    """Dream now, and tell what it did; one that takes long is still under way, `show_run` tells how it ended."""
+    report = await state_of(ctx).run_desk.begin(call_of(ctx), max_outputs=max_outputs)
+    return RunTold(**report.to_json())
+
+
+DREAM_TOOLS: Final = (
+    OfferedTool(plan, "Plan a dream", Right.WRITE, repeats_well=True),
+    OfferedTool(show_run, "Show a dream", Right.READ),
+    OfferedTool(undo_run, "Undo a dream", Right.WRITE, destroys=True),
+    OfferedTool(schedule_dream, "Ask for a dream", Right.WRITE, repeats_well=True),
+    OfferedTool(review, "Review proposals", Right.READ, destroys=True),
+    OfferedTool(dreaming_status, "Status of dreaming (Dense-Mem)", Right.READ),
+    OfferedTool(run_dreaming_cycle, "Dream now (Dense-Mem)", Right.WRITE),
+)

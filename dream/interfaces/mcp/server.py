@@ -1,0 +1,129 @@
+"""Puts the MCP server together, and serves it over HTTP or stdio."""
+
+from collections.abc import AsyncGenerator, Collection
+from contextlib import asynccontextmanager
+from importlib.resources import files
+from typing import Final
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.types import Receive, Scope as AsgiScope, Send
+
+from agentcore.domain.scope import Scope
+from agentcore.errors import InvalidOptionsError
+from agentcore.hosting.host import Host
+from dream.interfaces.mcp.dream_tools import DREAM_TOOLS
+from dream.interfaces.mcp.memory_tools import MEMORY_TOOLS
+from dream.interfaces.mcp.offered import McpState, OfferedTool
+from dream.interfaces.mcp.resources import add_resources
+from dream.interfaces.release import installed_version
+from dream.interfaces.serving.caller import Caller
+from dream.interfaces.serving.run_desk import RunDesk
+from dream.interfaces.serving.settings import ServeOptions
+
+TOOLS: Final = (*MEMORY_TOOLS, *DREAM_TOOLS)
+"""All tools, in the order in which clients list them."""
+_ABOUT: Final = "A memory that outlasts the conversation. The prompt `use_memory` says how to use it."
+
+
+def chosen_tools(*, names: Collection[str] | None, is_read_only: bool) -> list[OfferedTool]:
+    """Return the tools that are offered.
+
+    Args:
+        names: Only these; None for all.
+        is_read_only: Only those that change nothing.
+
+    Raises:
+        InvalidOptionsError: there is no tool of a name.
+    """
+    known = [tool.name for tool in TOOLS]
+    for name in sorted(set(names or ()) - set(known)):
+        raise InvalidOptionsError(field="--tools", value=name, allowed=f"choose among {', '.join(known)}")
+    return [tool for tool in TOOLS if (names is None or tool.name in names) and (tool.is_read_only or not is_read_only)]
+
+
+def mcp_server(state: McpState, *, names: Collection[str] | None, is_read_only: bool) -> MCPServer[McpState]:
+    """Return the server.
+
+    Args:
+        state: What its tools work with.
+        names: The tools to offer; None for all.
+        is_read_only: Whether only those are offered that change nothing.
+
+    Raises:
+        InvalidOptionsError: there is no tool of a name.
+    """
+
+    @asynccontextmanager
+    async def lifespan(_: MCPServer[McpState]) -> AsyncGenerator[McpState]:
+        yield state
+
+    server = MCPServer[McpState](
+        "agentcore-dream",
+        title="Memory",
+        instructions=_ABOUT,
+        version=installed_version("agentcore-dream"),
+        lifespan=lifespan,
+        log_level="WARNING",
+    )
+    for tool in chosen_tools(names=names, is_read_only=is_read_only):
+        server.add_tool(tool.guarded, tool.name, title=tool.title, annotations=tool.annotations)
+    add_resources(server)
+
+    @server.prompt("use_memory", title="How to use the memory")
+    def use_memory() -> str:
+        """Tell an agent how to use its memory."""
+        return (files("dream.interfaces.mcp") / "guide.md").read_text(encoding="utf-8")
+
+    return server
+
+
+class McpEndpoint:
+    """The server over streamable HTTP, as an ASGI app: each request stands for itself, no session is kept.
+
+    Args:
+        host: Whose memory.
+        run_desk: Runs dreams for clients.
+        options: What is offered.
+    """
+
+    def __init__(self, host: Host, run_desk: RunDesk, options: ServeOptions) -> None:
+        state = McpState(host=host, run_desk=run_desk)
+        self._server = mcp_server(state, names=options.tools, is_read_only=options.read_only)
+        # The gatekeeper has looked at Host, Origin, and the length of the body.
+        self._server.streamable_http_app(
+            stateless_http=True,
+            json_response=True,
+            max_request_body_size=options.body,
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Answer requests within the block."""
+        async with self._server.session_manager.run():
+            yield
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        await self._server.session_manager.handle_request(scope, receive, send)
+
+
+async def serve_stdio(
+    host: Host, scope: Scope, *, names: Collection[str] | None = None, is_read_only: bool = False
+) -> None:
+    """Serve one client on stdin and stdout, until it closes them.
+
+    Args:
+        host: Whose memory; open.
+        scope: The one scope that is served.
+        names: The tools to offer; None for all.
+        is_read_only: Whether only those are offered that change nothing.
+    """
+    desk = RunDesk(host.clock)
+    local = Caller.local_agent(scope, is_read_only=is_read_only)
+    state = McpState(host=host, run_desk=desk, local=local)
+    try:
+        await mcp_server(state, names=names, is_read_only=is_read_only).run_stdio_async()
+    finally:
+        await desk.stop()

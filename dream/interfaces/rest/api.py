@@ -1,0 +1,77 @@
+"""Puts the routes together."""
+
+from typing import Any, cast
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from agentcore.errors import AgentcoreError
+from dream.interfaces.release import installed_version
+from dream.interfaces.rest import conversations, exchange, memories, review, runs, scope, skills, workspace
+from dream.interfaces.serving.problems import Problem, answer_problem
+
+PREFIX = "/api/v1"
+_ABOUT = "A memory for AI agents that looks after itself. Routes take a token and, by `scope`, whose memory."
+
+
+def api() -> FastAPI:
+    """Return the app of all REST routes; `app.state` has the host, the run desk and the makers of ids to be set."""
+    app = FastAPI(
+        title="agentcore-dream",
+        version=installed_version("agentcore-dream"),
+        description=_ABOUT,
+        openapi_url=f"{PREFIX}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        separate_input_output_schemas=False,
+        redirect_slashes=False,
+    )
+    routes = APIRouter(prefix=PREFIX)
+    for part in (memories, conversations, skills, runs, review, workspace, scope, exchange):
+        routes.include_router(part.router)
+    app.include_router(routes)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _refused)
+    for kind in (AgentcoreError, ExceptionGroup, Exception):
+        app.add_exception_handler(kind, answer_problem)
+    app.openapi = lambda: _described(app)
+    return app
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    refused = cast("HTTPException", error)
+    if isinstance(refused, Problem):
+        return refused.response()
+    codes = {404: "unknown_route", 405: "method_not_allowed"}
+    said = {404: "There is no such route: the OpenAPI document lists them all.", 405: "The route has no such method."}
+    status = refused.status_code
+    detail = said.get(status, "The request cannot be read: send what the OpenAPI document says.")
+    return Problem(
+        status=status, code=codes.get(status, "bad_request"), detail=detail, headers=refused.headers
+    ).response()
+
+
+async def _invalid(_: Request, error: Exception) -> Response:
+    """Say what is wrong with a request, without repeating what was sent."""
+    faults = cast("RequestValidationError", error).errors()
+    told = [{"where": ".".join(map(str, fault["loc"])), "what": str(fault["msg"])[:300]} for fault in faults[:20]]
+    first = f"{told[0]['where']}: {told[0]['what']}" if told else "the request"
+    is_broken = any(fault["type"] == "json_invalid" for fault in faults)
+    return Problem(
+        status=400 if is_broken else 422,
+        code="invalid_json" if is_broken else "invalid_request",
+        detail=f"The request cannot be taken ({first}): send what the OpenAPI document says.",
+        more={"faults": told},
+    ).response()
+
+
+def _described(app: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI document, with the tokens that every route takes."""
+    if app.openapi_schema is None:
+        document = FastAPI.openapi(app)
+        document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"token": []}]
+        app.openapi_schema = document
+    return app.openapi_schema

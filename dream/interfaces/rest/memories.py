@@ -1,0 +1,242 @@
+"""Serves memories: list, search, get, why, remember, change, archive, restore, forget."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+
+from agentcore.domain.memory import MemoryEntry, Status, Trust
+from agentcore.domain.records import RecordKind, entry_json
+from agentcore.errors import UnknownRecordError
+from agentcore.hosting.amend import MemoryChanges
+from agentcore.hosting.memory import RecallFilters
+from agentcore.hosting.remember import MemoryFields
+from dream.domain.report import RunKind
+from dream.interfaces.documents import forgotten_json, hit_json
+from dream.interfaces.rest.replies import answers, guarded, once, reply
+from dream.interfaces.rest.requests import (
+    Administering,
+    Cursor,
+    IdempotencyKey,
+    IfMatch,
+    Limit,
+    Reading,
+    RecordId,
+    Unchanged,
+    Writing,
+    aware,
+    cursor_of,
+    etag,
+    place_of,
+)
+from dream.interfaces.rest.runs import run_again, under_way
+from dream.interfaces.rest.shapes import (
+    Forgotten,
+    History,
+    Hits,
+    Memory,
+    MemoryChange,
+    MemoryPage,
+    NewMemory,
+    Reason,
+    Run,
+)
+from dream.interfaces.serving.receipts import Records
+from dream.interfaces.serving.scoped_call import ScopedCall
+
+router = APIRouter(prefix="/memories", tags=["memories"])
+_TAG = "The version of the record, for If-Match."
+Category = Annotated[str | None, Query(min_length=1, max_length=1_000, description="This and everything below it.")]
+Tags = Annotated[list[str] | None, Query(max_length=50, description="All of these.")]
+State = Annotated[Literal["active", "superseded", "archived", "all"], Query(description="Only those in this state.")]
+
+
+@router.get("", responses=answers(MemoryPage))
+async def list_memories(
+    call: Reading,
+    category: Category = None,
+    tag: Tags = None,
+    status: State = "active",
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Response:
+    """List memories, the latest stored first. Pages give each once, whatever changes between them."""
+    found = await call.services.memory.page(
+        category=category,
+        tags=tag or (),
+        status=None if status == "all" else Status(status),
+        limit=limit + 1,
+        after=place_of(cursor),
+    )
+    page = found[:limit]
+    after = cursor_of(page[-1].recorded_at, page[-1].id) if len(found) > limit else None
+    return reply({"memories": [entry_json(entry) for entry in page], "next_cursor": after})
+
+
+@router.post("", status_code=201, responses=answers(Memory, 201, says="Remembered, or reinforced.", ETag=_TAG))
+async def remember(request: Request, call: Writing, body: NewMemory, key: IdempotencyKey = None) -> Response:
+    """Remember a text; what says the same as a known memory reinforces that one."""
+    said = MemoryFields(
+        category=body.category,
+        tags=body.tags,
+        importance=body.importance,
+        subject_time=body.subject_time,
+        occurred_at=aware(body.occurred_at, "occurred_at"),
+        metadata=body.metadata,
+        pinned=body.pinned,
+        trust=Trust[body.trust.upper()],
+    )
+
+    async def work() -> Response:
+        return _entry(await call.services.memory.remember(body.content, **said), 201)
+
+    return await once(request, call, key, work, lambda records: _again(call, records, 201))
+
+
+@router.get("/search", responses=answers(Hits))
+async def search(
+    call: Reading,
+    query: Annotated[str, Query(min_length=1, max_length=10_000, description="What is asked.")],
+    k: Annotated[int, Query(ge=1, le=100, description="How many at most.")] = 10,
+    category: Category = None,
+    tag: Tags = None,
+    level: Annotated[str | None, Query(max_length=32)] = None,
+    about: Annotated[str | None, Query(max_length=100, description="A time, as 2025-05 or 1995..2003.")] = None,
+    created_after: datetime | None = None,
+    created_before: datetime | None = None,
+    session_id: Annotated[str | None, Query(min_length=1, max_length=512, description="Whose need it is.")] = None,
+    explain: Annotated[bool, Query(description="Say how each score came about; then nothing counts as used.")] = False,
+) -> Response:
+    """Find the memories that answer a question best."""
+    conditions = RecallFilters(
+        category=category,
+        tags=tag or (),
+        level=level,
+        about=about,
+        created_after=aware(created_after, "created_after"),
+        created_before=aware(created_before, "created_before"),
+    )
+    memory = call.services.memory
+    if explain:
+        explained = await memory.explain(query, k, **conditions)
+        return reply({"query": query, "hits": [hit_json(hit, why) for hit, why in explained]})
+    hits = await memory.recall(query, k, session_id=session_id, **conditions)
+    return reply({"query": query, "hits": [hit_json(hit, None) for hit in hits]})
+
+
+@router.get("/{memory_id}", responses=answers(Memory, ETag=_TAG))
+async def get_memory(call: Reading, memory_id: RecordId) -> Response:
+    """Return a memory, in whatever state."""
+    return _entry(await _get(call, memory_id))
+
+
+@router.patch("/{memory_id}", responses=answers(Memory, says="Changed.", ETag=_TAG))
+async def change_memory(
+    request: Request,
+    call: Writing,
+    memory_id: RecordId,
+    body: MemoryChange,
+    key: IdempotencyKey = None,
+    if_match: IfMatch = None,
+) -> Response:
+    """Change an active memory; with If-Match only if nobody changed it since."""
+    changes = MemoryChanges(**body.model_dump(exclude_unset=True))
+
+    async def work() -> Response:
+        check = _unchanged(memory_id, if_match)
+        return _entry(await guarded(check, lambda: call.services.memory.update(memory_id, **changes)))
+
+    return await once(request, call, key, work, lambda _: _present(call, memory_id))
+
+
+@router.post("/{memory_id}/archive", responses=answers(Memory, says="Set aside.", ETag=_TAG))
+async def archive_memory(
+    request: Request,
+    call: Writing,
+    memory_id: RecordId,
+    body: Reason,
+    key: IdempotencyKey = None,
+    if_match: IfMatch = None,
+) -> Response:
+    """Set a memory aside: nobody recalls it, `restore` brings it back."""
+
+    async def work() -> Response:
+        check = _unchanged(memory_id, if_match)
+        return _entry(await guarded(check, lambda: call.services.memory.archive(memory_id, reason=body.reason)))
+
+    return await once(request, call, key, work, lambda _: _present(call, memory_id))
+
+
+@router.post("/{memory_id}/restore", responses=answers(Run, says="What the restore did."))
+async def restore_memory(request: Request, call: Writing, memory_id: RecordId, key: IdempotencyKey = None) -> Response:
+    """Bring a retired memory back; no dream retires it for the same reason again."""
+
+    async def work() -> Response:
+        await _get(call, memory_id)
+        return reply((await call.services.dreams.restore(memory_id)).to_json())
+
+    return await once(request, call, key, work, lambda them: run_again(call, them), names=under_way(RunKind.RESTORE))
+
+
+@router.get("/{memory_id}/why", responses=answers(History))
+async def why_memory(call: Reading, memory_id: RecordId) -> Response:
+    """Tell who wrote a memory, what runs did to it, and where it came from, down to the turn."""
+    history = await call.services.dreams.why(memory_id)
+    if history.entry is None and not history.rows:
+        raise UnknownRecordError(kind="entry", value=memory_id)
+    return reply(history.to_json())
+
+
+@router.get("/{memory_id}/forgetting", responses=answers(Forgotten, says="What a forget would remove now."))
+async def preview_forget(call: Administering, memory_id: RecordId) -> Response:
+    """Show what forgetting a memory would remove; nothing is changed."""
+    return reply(forgotten_json(await call.services.memory.preview_forget(memory_id)))
+
+
+@router.delete("/{memory_id}", responses=answers(Forgotten, says="Gone for good."))
+async def forget_memory(
+    request: Request,
+    call: Administering,
+    memory_id: RecordId,
+    key: IdempotencyKey = None,
+    if_match: IfMatch = None,
+) -> Response:
+    """Remove a memory for good, with its equal texts and all that was derived from it alone."""
+
+    async def work() -> Response:
+        check = _unchanged(memory_id, if_match)
+        return reply(forgotten_json(await guarded(check, lambda: call.services.memory.forget(memory_id))))
+
+    async def again(records: Records) -> Response:
+        named = [name for kind, name in records if kind == RecordKind.ENTRY]
+        left = await call.host.storage.read(call.scope, lambda view: view.entries.existing(named))
+        turns = [name for kind, name in records if kind == RecordKind.TURN]
+        gone = [name for name in named if name not in left]
+        return reply({"removed": gone, "restored": sorted(left), "withheld": turns})
+
+    return await once(request, call, key, work, again)
+
+
+def _unchanged(memory_id: str, tag: str | None) -> Unchanged | None:
+    return None if tag is None else Unchanged(memory_id, tag.removeprefix("W/"))
+
+
+def _entry(entry: MemoryEntry, status: int = 200) -> Response:
+    return reply(entry_json(entry), status, {"ETag": etag(entry.version)})
+
+
+async def _get(call: ScopedCall, memory_id: str) -> MemoryEntry:
+    entry = await call.services.memory.get(memory_id)
+    if entry is None:
+        raise UnknownRecordError(kind="entry", value=memory_id)
+    return entry
+
+
+async def _present(call: ScopedCall, memory_id: str) -> Response:
+    return _entry(await _get(call, memory_id))
+
+
+async def _again(call: ScopedCall, records: Records, status: int) -> Response:
+    """Answer with the entry that was written, as it is now."""
+    written = [name for kind, name in records if kind == RecordKind.ENTRY]
+    return _entry(await _get(call, written[-1] if written else ""), status)

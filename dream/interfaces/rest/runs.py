@@ -1,0 +1,127 @@
+"""Serves runs: list, start, watch, what they changed, undo; and plans."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request, Response
+
+from agentcore.stores.storage import UnitOfWork
+from dream.domain.report import RunKind, RunReport
+from dream.interfaces.rest.replies import EventStream, answers, once, reply
+from dream.interfaces.rest.requests import Cursor, IdempotencyKey, Limit, Reading, RunDeskOf, Writing
+from dream.interfaces.rest.shapes import Changes, Document, Plan, PlanAsked, Run, RunAsked, RunPage, UndoAsked
+from dream.interfaces.serving.receipts import Records
+from dream.interfaces.serving.scoped_call import ScopedCall
+from dream.stores import dream_stores
+
+router = APIRouter(tags=["runs"])
+RunId = Annotated[str, Path(min_length=1, max_length=300, pattern=r"^[^/]+$", description="The id of the run.")]
+RUN = "run"
+
+
+@router.get("/runs", responses=answers(RunPage))
+async def list_runs(call: Reading, limit: Limit = 20, cursor: Cursor = None) -> Response:
+    """List runs, the newest first; pages hold while runs begin and end."""
+    found = await call.services.dreams.runs(limit=limit + 1, before=cursor)
+    page = found[:limit]
+    after = page[-1].run_id if len(found) > limit else None
+    return reply({"runs": [report.to_json() for report in page], "next_cursor": after})
+
+
+@router.post(
+    "/runs",
+    status_code=202,
+    responses=answers(Run, 202, says="Begun; short ones are over already.", Location="Where the run is."),
+)
+async def start_run(
+    request: Request, call: Writing, desk: RunDeskOf, body: RunAsked, key: IdempotencyKey = None
+) -> Response:
+    """Dream now, or apply a plan exactly; 409 with `run_id` while another run is under way."""
+
+    async def work() -> Response:
+        report = await desk.begin(call, passes=body.passes, plan=body.plan, max_outputs=body.max_outputs)
+        return _begun(report)
+
+    async def again(records: Records) -> Response:
+        return _begun(await _report(call, records[0][1]))
+
+    def begun(answer: Response) -> Records:
+        return [(RUN, answer.headers["Location"].rpartition("/")[2])]
+
+    return await once(request, call, key, work, again, begun=begun)
+
+
+@router.get("/runs/{run_id}", responses=answers(Run))
+async def get_run(call: Reading, run_id: RunId) -> Response:
+    """Return the report of a run; without `finished_at` it is under way, or was interrupted."""
+    return reply((await _report(call, run_id)).to_json())
+
+
+@router.get("/runs/{run_id}/changes", responses=answers(Changes))
+async def get_changes(call: Reading, run_id: RunId) -> Response:
+    """Return what a run changed, each record before and after, with the reason."""
+    report = await _report(call, run_id)
+    rows = await call.services.dreams.diff(report.run_id)
+    return reply({"run_id": report.run_id, "changes": [row.to_json() for row in rows]})
+
+
+class Events(Document):
+    """Server-sent events: `progress` whenever a step is committed, `done` with the report at the end."""
+
+
+@router.get(
+    "/runs/{run_id}/events",
+    response_class=EventStream,
+    responses={**answers(Events), 200: {"description": Events.__doc__, "content": {"text/event-stream": {}}}},
+)
+async def watch_run(call: Reading, desk: RunDeskOf, run_id: RunId) -> Response:
+    """Follow a run, of this process or another, until it is over."""
+    report = await _report(call, run_id)
+    return EventStream(desk.events(call.host.storage, call.scope, report.run_id))
+
+
+@router.post("/runs/{run_id}/undo", responses=answers(Run, says="What the undo did."))
+async def undo_run(
+    request: Request, call: Writing, run_id: RunId, body: UndoAsked, key: IdempotencyKey = None
+) -> Response:
+    """Take back a run, one of its passes, or one of its changes; undoing an undo brings the changes back."""
+
+    async def work() -> Response:
+        target = await _report(call, run_id)
+        done = await call.services.dreams.undo(target.run_id, pass_name=body.pass_name, change=body.change)
+        return reply(done.to_json())
+
+    return await once(request, call, key, work, lambda them: run_again(call, them), names=under_way(RunKind.UNDO))
+
+
+@router.post("/plans", status_code=201, responses=answers(Plan, 201, says="Made; apply it with POST /runs."))
+async def make_plan(call: Writing, body: PlanAsked) -> Response:
+    """Show what a run would change: the real runner on a copy. The plan is kept."""
+    return reply((await call.services.dreams.plan(passes=body.passes)).to_json(), 201)
+
+
+def under_way(kind: RunKind) -> Callable[[UnitOfWork], Records]:
+    """Return what names the run of a kind that writes just now, for a receipt."""
+
+    def names(unit: UnitOfWork) -> Records:
+        return [(RUN, run.run_id) for run in dream_stores(unit).runs.unfinished(kind)[-1:]]
+
+    return names
+
+
+async def run_again(call: ScopedCall, records: Records) -> Response:
+    """Answer with the report of the run that a receipt names."""
+    return reply((await _report(call, next((name for kind, name in records if kind == RUN), ""))).to_json())
+
+
+async def _report(call: ScopedCall, run_id: str) -> RunReport:
+    """Return the report of a run; of one under way, what is known of it.
+
+    Raises:
+        UnknownRunError: there is none of this id.
+    """
+    return await call.services.dreams.report(run_id)
+
+
+def _begun(report: RunReport) -> Response:
+    return reply(report.to_json(), 202, {"Location": f"/api/v1/runs/{report.run_id}"})

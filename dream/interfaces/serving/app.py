@@ -1,0 +1,111 @@
+"""Puts the server together: one ASGI app for REST, MCP, the checks of health and a page."""
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Self
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Receive, Scope as AsgiScope, Send
+
+from agentcore.domain.scope import Scope
+from agentcore.errors import AgentcoreError
+from agentcore.hosting.host import Host
+from agentcore.ids import IdFactory, RandomIds
+from dream.interfaces.mcp.server import McpEndpoint
+from dream.interfaces.rest.api import api
+from dream.interfaces.serving.gatekeeper import MCP, Gatekeeper
+from dream.interfaces.serving.run_desk import RunDesk
+from dream.interfaces.serving.settings import ServeOptions
+
+
+class Server:
+    """The ASGI app of one host; lives as long as the host, which is open while it serves.
+
+    Mounted into an app of a host's own, the outer one has to open it: `async with server:`, since mounted apps get no
+    word of start and end.
+
+    Args:
+        host: Whose memory is served, of all scopes.
+        options: What is admitted.
+        ids: Names attempts and imported records.
+        page: Serves everything that is neither REST nor MCP, for browsers; None for nothing.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        options: ServeOptions | None = None,
+        *,
+        ids: IdFactory | None = None,
+        page: ASGIApp | None = None,
+    ) -> None:
+        admitted, names = options or ServeOptions(), ids or RandomIds()
+        self._host = host
+        self._run_desk = RunDesk(host.clock)
+        self._mcp = McpEndpoint(host, self._run_desk, admitted)
+        rest = api()
+        rest.state.host, rest.state.run_desk = host, self._run_desk
+        rest.state.ids, rest.state.new_id = names, names.new
+        routes = [Route("/healthz", _alive), Route("/readyz", self._ready), Route(MCP, self._mcp)]
+        # The page comes last: whatever nobody else answers is its own.
+        rest.router.routes[:0] = routes
+        if page is not None:
+            rest.mount("/", page)
+        rest.state.page = page
+        self._opened = AsyncExitStack()
+        self._gatekeeper = Gatekeeper(rest, tokens=host.tokens, options=admitted, clock=host.clock)
+        self._app = Starlette(routes=[Mount("/", app=self._gatekeeper)], lifespan=self._lifespan)
+        self.rest = rest
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        """Answer one connection."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        else:
+            await self._gatekeeper(scope, receive, send)
+
+    async def __aenter__(self) -> Self:
+        """Begin to answer over MCP; REST needs no beginning."""
+        await self._opened.enter_async_context(self._mcp.running())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """End runs that clients asked for between two of their steps, and MCP connections."""
+        await self._run_desk.stop()
+        await self._opened.aclose()
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncGenerator[None]:
+        async with self:
+            yield
+
+    async def _ready(self, _: Request) -> Response:
+        try:
+            await self._host.storage.read(Scope.default(), lambda view: view.revision)
+        except AgentcoreError:
+            return PlainTextResponse("not ready\n", 503, {"Retry-After": "2"})
+        return PlainTextResponse("ready\n")
+
+
+async def _alive(_: Request) -> Response:
+    return PlainTextResponse("ok\n")
+
+
+def asgi_app(host: Host, options: ServeOptions | None = None, *, page: ASGIApp | None = None) -> Server:
+    """Return the server of a host as an ASGI app.
+
+    Args:
+        host: Built with what shall be served, and open while the app is called.
+        options: What is admitted; requests addressed to this machine's own names by default.
+        page: Serves everything that is neither REST nor MCP.
+
+    Example:
+        >>> from agentcore import AgentHostBuilder
+        >>> app = asgi_app(AgentHostBuilder(None).with_memory().with_dreaming().build())
+        >>> "/api/v1/memories" in app.rest.openapi()["paths"]
+        True
+    """
+    return Server(host, options, page=page)
