@@ -6,4 +6,5 @@ from .domain.session import DreamSession as DreamSession, ModelCall as ModelCall
 from .domain.usage import UsageKey as UsageKey, UsageRow as UsageRow
 from .domain.waiting import WaitingProposal as WaitingProposal
 from .errors import DreamError as DreamError
+from .interfaces.asgi import asgi_app as asgi_app
 from .options import DreamOptions as DreamOptions

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agentcore.recall.results import DenseScore, Explanation, Hit
     from agentcore.stores.values import Forgotten
     from dream.cycle.dreams import Dreams
+    from dream.domain.report import RunReport
     from dream.domain.session import DreamSession
 
 
@@ -94,6 +95,16 @@ async def dreaming_status_json(dreams: Dreams) -> dict[str, Any]:
     latest = await dreams.runs(limit=1)
     return {
         "effective_config": options,
-        "latest_run": latest[0].to_json() if latest else None,
+        "latest_run": await run_json(dreams, latest[0]) if latest else None,
         "pending_count": len(await dreams.proposals()),
     }
+
+
+async def run_json(dreams: Dreams, report: RunReport) -> dict[str, Any]:
+    """Return the report of a run with its `state`: `finished`, `running` or `interrupted`, which has no outcome yet."""
+    if report.finished_at is not None:
+        return {**report.to_json(), "state": "finished"}
+    session = await dreams.session(report.run_id)
+    is_running = session is not None and session.is_running
+    told = {"outcome": None, "reason": None, "state": "running" if is_running else "interrupted"}
+    return {**report.to_json(), **told}

@@ -54,6 +54,11 @@ COMMANDS = {
     "status": ("health:status", "Show what is stored, what waits, and who dreams."),
     "explain": ("scheduling:explain", "Tell when the scope dreams next, and why not earlier."),
     "config show": ("scheduling:show", "Show every option of dreams that is in force, and who said so."),
+    "serve": ("serving:serve", "Serve the memory over REST and MCP, and dream by itself."),
+    "mcp": ("serving:mcp", "Serve the memory to one agent over MCP on stdin and stdout."),
+    "token create": ("tokens:create", "Make a bearer token for a client of the server."),
+    "token list": ("tokens:list_", "List the tokens of the server's clients."),
+    "token revoke": ("tokens:revoke", "Take a token back."),
     "doctor": ("health:doctor", "Examine the folder and the database."),
     "bench": ("bench:bench", "Measure a dream or recall on conversations whose answers are known."),
 }
@@ -63,6 +68,7 @@ GROUPS = {
     "review": "Decide what becomes of changes that passes only propose.",
     "directives": "See, change and check what the model is told.",
     "config": "See what is configured.",
+    "token": "Say who may use the server, and for what.",
 }
 """What the list of commands says of those whose names begin with the same word."""
 

@@ -5,6 +5,9 @@ DreamError
 ├── NoCommandError              (also InvalidInputError)
 ├── ConflictingOptionsError     (also InvalidInputError)
 ├── MissingSettingError         (also InvalidInputError)
+├── MissingExtraError           (also InvalidInputError)
+├── UnusableAddressError        (also InvalidInputError)
+├── UnprotectedServerError      (also InvalidInputError)
 ├── OccupiedFolderError         (also InvalidInputError)
 ├── OccupiedFileError           (also InvalidInputError)
 └── MissingExamplesError
@@ -51,6 +54,28 @@ class MissingSettingError(DreamError, InvalidInputError):
 
     def __init__(self, *, what: str, remedy: str) -> None:
         super().__init__(f"The {what} is missing: {remedy}.")
+
+
+class MissingExtraError(DreamError, InvalidInputError):
+    """A command needs packages that the plain install does not bring."""
+
+    def __init__(self, *, command: str, extra: str) -> None:
+        super().__init__(f"`dream {command}` needs more packages: run `pip install 'agentcore-dream[{extra}]'`.")
+
+
+class UnusableAddressError(DreamError, InvalidInputError):
+    """The server cannot listen where it was told to."""
+
+    def __init__(self, *, address: str, problem: str) -> None:
+        super().__init__(f"The server cannot listen on {address} ({problem}): choose another --host or --port.")
+
+
+class UnprotectedServerError(DreamError, InvalidInputError):
+    """The server would be reached from other machines, and no token was made yet."""
+
+    def __init__(self, *, host: str) -> None:
+        remedy = "make a token with `dream token create NAME` first"
+        super().__init__(f"On {host} other machines reach the server, and nobody has a token: {remedy}.")
 
 
 class OccupiedFolderError(DreamError, InvalidInputError):

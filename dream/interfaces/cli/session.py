@@ -129,6 +129,7 @@ class CommandSession:
         modes: "Mapping[str, PassMode] | None" = None,
         embedder: "EmbedderOptions | None" = None,
         dreams: bool = True,
+        in_background: bool = False,
     ) -> AsyncGenerator["Host"]:
         """Open the memory with all its services.
 
@@ -138,6 +139,7 @@ class CommandSession:
             modes: What becomes of the changes of passes; all are made by default.
             embedder: Which embedding model recall asks; None for words alone.
             dreams: Whether dreams are among them; a command that only looks at entries is quicker without.
+            in_background: Whether they start by themselves, for a command that stays.
 
         Raises:
             UnknownScopeError: nothing was ever stored in the scope, and the command is none that makes it.
@@ -152,9 +154,9 @@ class CommandSession:
         builder.with_memory().with_skills().with_conversation_log().with_feedback()
         builder.with_wisps().with_tool_calls()
         if dreams:
-            # A command starts no dream by itself. A folder without a database may hold settings all the same.
+            # Most commands start no dream by themselves. A folder without a database may hold settings all the same.
             levels = self.levels()
-            builder.with_dreaming(levels.host, in_background=False)
+            builder.with_dreaming(levels.host, in_background=in_background)
             if modes:
                 builder.with_dreaming(lambda one: one.replace(modes={**one.modes, **modes}), scope=str(self.scope))
         if chat is not None:

@@ -6,7 +6,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from agentcore.domain.access import Right
-from dream.interfaces.documents import dreaming_status_json
+from dream.interfaces.documents import dreaming_status_json, run_json
 from dream.interfaces.mcp.memory_tools import Found
 from dream.interfaces.mcp.offered import OfferedTool, ToolContext, call_of, caller_of, state_of
 
@@ -25,7 +25,7 @@ class RunTold(Found):
     """The report of a run; without `finished_at` it is under way."""
 
     run_id: str
-    outcome: str
+    outcome: str | None
     changes: int
     passes: list[dict[str, Any]]
 
@@ -71,7 +71,7 @@ async def show_run(
     dreams = call_of(ctx).services.dreams
     report = await dreams.report(run_id)
     rows = await dreams.diff(report.run_id)
-    return RunWithChanges(**report.to_json(), changed=[row.to_json() for row in rows[:most_changes]])
+    return RunWithChanges(**await run_json(dreams, report), changed=[row.to_json() for row in rows[:most_changes]])
 
 
 async def undo_run(
@@ -117,8 +117,10 @@ async def run_dreaming_cycle(
     max_outputs: Annotated[int | None, Field(ge=1, le=50, description="New records that it may write.")] = None,
 ) -> RunTold:
     """Dream now, and tell what it did; one that takes long is still under way, `show_run` tells how it ended."""
-    report = await state_of(ctx).run_desk.begin(call_of(ctx), max_outputs=max_outputs)
-    return RunTold(**report.to_json())
+    call = call_of(ctx)
+    desk = state_of(ctx).run_desk
+    report = await desk.ended(call, await desk.begin(call, max_outputs=max_outputs))
+    return RunTold(**await run_json(call.services.dreams, report))
 
 
 DREAM_TOOLS: Final = (

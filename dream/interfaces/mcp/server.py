@@ -1,5 +1,6 @@
 """Puts the MCP server together, and serves it over HTTP or stdio."""
 
+import inspect
 from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 from importlib.resources import files
@@ -67,7 +68,13 @@ def mcp_server(state: McpState, *, names: Collection[str] | None, is_read_only: 
         log_level="WARNING",
     )
     for tool in chosen_tools(names=names, is_read_only=is_read_only):
-        server.add_tool(tool.guarded, tool.name, title=tool.title, annotations=tool.annotations)
+        server.add_tool(
+            tool.guarded,
+            tool.name,
+            title=tool.title,
+            description=inspect.getdoc(tool.function),
+            annotations=tool.annotations,
+        )
     add_resources(server)
 
     @server.prompt("use_memory", title="How to use the memory")

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from agentcore.errors import AgentcoreError
 from dream.interfaces.release import installed_version
 from dream.interfaces.rest import conversations, exchange, memories, review, runs, scope, skills, workspace
-from dream.interfaces.serving.problems import Problem, answer_problem
+from dream.interfaces.serving.problems import MEDIA_TYPE, Problem, answer_problem
 
 PREFIX = "/api/v1"
 _ABOUT = "A memory for AI agents that looks after itself. Routes take a token and, by `scope`, whose memory."
@@ -71,7 +71,20 @@ def _described(app: FastAPI) -> dict[str, Any]:
     """Return the OpenAPI document, with the tokens that every route takes."""
     if app.openapi_schema is None:
         document = FastAPI.openapi(app)
+        _share_problems(document)
         document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         document["security"] = [{"token": []}]
         app.openapi_schema = document
     return app.openapi_schema
+
+
+def _share_problems(document: dict[str, Any]) -> None:
+    """Say each problem once, and have the routes refer to it."""
+    shared: dict[str, Any] = document["components"].setdefault("responses", {})
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            for status, answer in operation["responses"].items():
+                if MEDIA_TYPE in answer.get("content", {}):
+                    schema = {"$ref": "#/components/schemas/ProblemDocument"}
+                    shared[f"Problem{status}"] = {**answer, "content": {MEDIA_TYPE: {"schema": schema}}}
+                    operation["responses"][status] = {"$ref": f"#/components/responses/Problem{status}"}

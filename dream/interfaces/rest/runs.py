@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Request, Response
 
 from agentcore.stores.storage import UnitOfWork
 from dream.domain.report import RunKind, RunReport
+from dream.interfaces.documents import run_json
 from dream.interfaces.rest.replies import EventStream, answers, once, reply
 from dream.interfaces.rest.requests import Cursor, IdempotencyKey, Limit, Reading, RunDeskOf, Writing
 from dream.interfaces.rest.shapes import Changes, Document, Plan, PlanAsked, Run, RunAsked, RunPage, UndoAsked
@@ -25,7 +26,7 @@ async def list_runs(call: Reading, limit: Limit = 20, cursor: Cursor = None) -> 
     found = await call.services.dreams.runs(limit=limit + 1, before=cursor)
     page = found[:limit]
     after = page[-1].run_id if len(found) > limit else None
-    return reply({"runs": [report.to_json() for report in page], "next_cursor": after})
+    return reply({"runs": [await run_json(call.services.dreams, one) for one in page], "next_cursor": after})
 
 
 @router.post(
@@ -40,10 +41,10 @@ async def start_run(
 
     async def work() -> Response:
         report = await desk.begin(call, passes=body.passes, plan=body.plan, max_outputs=body.max_outputs)
-        return _begun(report)
+        return await _begun(call, report)
 
     async def again(records: Records) -> Response:
-        return _begun(await _report(call, records[0][1]))
+        return await _begun(call, await _report(call, records[0][1]))
 
     def begun(answer: Response) -> Records:
         return [(RUN, answer.headers["Location"].rpartition("/")[2])]
@@ -54,7 +55,7 @@ async def start_run(
 @router.get("/runs/{run_id}", responses=answers(Run))
 async def get_run(call: Reading, run_id: RunId) -> Response:
     """Return the report of a run; without `finished_at` it is under way, or was interrupted."""
-    return reply((await _report(call, run_id)).to_json())
+    return reply(await run_json(call.services.dreams, await _report(call, run_id)))
 
 
 @router.get("/runs/{run_id}/changes", responses=answers(Changes))
@@ -123,5 +124,6 @@ async def _report(call: ScopedCall, run_id: str) -> RunReport:
     return await call.services.dreams.report(run_id)
 
 
-def _begun(report: RunReport) -> Response:
-    return reply(report.to_json(), 202, {"Location": f"/api/v1/runs/{report.run_id}"})
+async def _begun(call: ScopedCall, report: RunReport) -> Response:
+    document = await run_json(call.services.dreams, report)
+    return reply(document, 202, {"Location": f"/api/v1/runs/{report.run_id}"})

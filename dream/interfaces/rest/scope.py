@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 from agentcore.hosting.switches import UNCHANGED
 from agentcore.stores.acting import acting_as
 from dream.domain.usage import EVERYTHING, UsageKey
-from dream.interfaces.documents import dreaming_status_json, usage_json
+from dream.interfaces.documents import dreaming_status_json, run_json, usage_json
 from dream.interfaces.rest.replies import answers, reply
 from dream.interfaces.rest.requests import Administering, Limit, Reading, Writing, aware
 from dream.interfaces.rest.shapes import (
@@ -109,4 +109,4 @@ async def dreaming_status(call: Reading) -> Response:
 async def dreaming_runs(call: Reading, limit: Limit = 20) -> Response:
     """List the newest runs."""
     found = await call.services.dreams.runs(limit=limit)
-    return reply({"runs": [report.to_json() for report in found], "next_cursor": None})
+    return reply({"runs": [await run_json(call.services.dreams, one) for one in found], "next_cursor": None})

@@ -109,7 +109,7 @@ class PlanAsked(Body):
 class UndoAsked(Body):
     """What of a run shall be taken back; all of it if nothing is named."""
 
-    pass_name: Annotated[Name, Field(alias="pass")] | None = None
+    pass_name: Annotated[str | None, Field(alias="pass", min_length=1, max_length=64)] = None
     change: Annotated[int, Field(ge=1, le=2**31)] | None = None
 
 
@@ -262,12 +262,12 @@ class FeedbackList(Document):
 
 
 class Run(Document):
-    """A run: its report, which has no `finished_at` while it is under way."""
+    """A run: its report; `state` is `finished`, `running` or `interrupted`, and before the end there is no outcome."""
 
     run_id: str
     scope: str
     kind: str
-    outcome: str
+    outcome: str | None
     changes: int
     started_at: Instant
     finished_at: Instant | None

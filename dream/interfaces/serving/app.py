@@ -92,20 +92,3 @@ class Server:
 
 async def _alive(_: Request) -> Response:
     return PlainTextResponse("ok\n")
-
-
-def asgi_app(host: Host, options: ServeOptions | None = None, *, page: ASGIApp | None = None) -> Server:
-    """Return the server of a host as an ASGI app.
-
-    Args:
-        host: Built with what shall be served, and open while the app is called.
-        options: What is admitted; requests addressed to this machine's own names by default.
-        page: Serves everything that is neither REST nor MCP.
-
-    Example:
-        >>> from agentcore import AgentHostBuilder
-        >>> app = asgi_app(AgentHostBuilder(None).with_memory().with_dreaming().build())
-        >>> "/api/v1/memories" in app.rest.openapi()["paths"]
-        True
-    """
-    return Server(host, options, page=page)

@@ -18,6 +18,8 @@ from dream.stores import dream_stores
 
 _LOOK: Final = timedelta(milliseconds=50)
 _LOOK_LONGER: Final = timedelta(milliseconds=500)
+_PATIENCE: Final = 60
+"""Looks at a run before a client is told that it is still under way."""
 _HEARTBEAT: Final = 30
 """Looks without news after which a stream says that it is alive."""
 
@@ -83,6 +85,15 @@ class RunDesk:
         report = running.report.result()
         if report.outcome is Outcome.DEFERRED:
             raise await self._deferred(call, report)
+        return report
+
+    async def ended(self, call: ScopedCall, report: RunReport) -> RunReport:
+        """Return the report of a run at its end, or as it is after half a minute."""
+        for _ in range(_PATIENCE):
+            if report.finished_at is not None:
+                break
+            await self._clock.sleep(_LOOK_LONGER)
+            report = await call.services.dreams.report(report.run_id)
         return report
 
     async def _deferred(self, call: ScopedCall, report: RunReport) -> Problem:

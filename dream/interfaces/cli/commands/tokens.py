@@ -1,0 +1,72 @@
+"""Runs `dream token create`, `list` and `revoke`."""
+
+from datetime import timedelta
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from agentcore.errors import InvalidOptionsError
+from dream.interfaces.cli.render.text import Line
+from dream.interfaces.cli.render.tokens import token_list_lines
+from dream.interfaces.cli.session import Access, CliSession
+
+_LONGEST = 36_500
+"""Days; a hundred years."""
+
+
+async def create(
+    name: str,
+    /,
+    *,
+    reach: Annotated[list[str] | None, Parameter(negative="")] = None,
+    right: Annotated[list[Literal["read", "write", "review", "admin"]] | None, Parameter(negative="")] = None,
+    days: int | None = None,
+    session: CliSession,
+) -> None:
+    """Make a token and print its secret, this once: only a hash of it is kept.
+
+    Args:
+        name: What you call it; `why` shows it at whatever the client writes.
+        reach: A scope that it reaches, with or without wildcards (acme/*/*); give the option once for each. Else the
+            scope of the command.
+        right: What it may do there; give the option once for each. Else write, which includes read.
+        days: For how many days it holds; else until it is revoked.
+        session: Whose memory.
+    """
+    if days is not None and not 1 <= days <= _LONGEST:
+        raise InvalidOptionsError(field="--days", value=days, allowed=f"give 1 to {_LONGEST:,}")
+    lifetime = None if days is None else timedelta(days=days)
+    async with session.host(Access.CREATE, dreams=False) as host:
+        secret, token = await host.tokens.create(
+            name, scopes=reach or [str(session.scope)], rights=right or ["write"], lifetime=lifetime
+        )
+    session.screen.show(lambda: {**token.to_json(), "secret": secret}, lambda: [Line(secret)])
+
+
+async def list_(*, session: CliSession) -> None:
+    """List the tokens, those that were revoked or have expired too; their secrets are not kept.
+
+    Args:
+        session: Whose memory.
+    """
+    async with session.host(Access.LOOK, dreams=False) as host:
+        found = await host.tokens.list()
+    now = session.clock.now()
+    session.screen.show(
+        lambda: {"tokens": [token.to_json() for token in found]},
+        lambda: token_list_lines(found, now, session.screen.width),
+    )
+
+
+async def revoke(name: str, /, *, session: CliSession) -> None:
+    """Take a token back; every server refuses it within a second.
+
+    Args:
+        name: What it is called.
+        session: Whose memory.
+    """
+    async with session.host(Access.LOOK, dreams=False) as host:
+        is_done = await host.tokens.revoke(name)
+    if not is_done:
+        raise InvalidOptionsError(field="name", value=name, allowed="`dream token list` names the tokens that hold")
+    session.screen.show(lambda: {"revoked": name}, lambda: [Line(f"Revoked: {name}.")])

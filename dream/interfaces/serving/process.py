@@ -1,0 +1,99 @@
+"""Runs the server in a process of its own, until a signal ends it."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Final
+
+import uvicorn
+
+from agentcore.hosting.host import Host
+from dream.interfaces.cli.errors import UnusableAddressError
+from dream.interfaces.serving.app import Server
+from dream.interfaces.serving.settings import ServeOptions
+from dream.interfaces.signals import stopping_on_signals
+
+_CONNECTIONS: Final = 12_000
+"""Open at once; more are told to come back later."""
+_HEADERS: Final = 64 * 1024
+_IDLE_SECONDS: Final = 15
+_GRACE_SECONDS: Final = 5
+
+
+class _Uvicorn(uvicorn.Server):
+    """A server that leaves signals to us: its own handling would end the process before the host has closed."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen, and say so."""
+        await super().startup(sockets)
+        self._ready()
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Capture none."""
+        yield
+
+    def end(self) -> None:
+        """Answer what is under way, and end."""
+        self.should_exit = True
+
+
+@contextmanager
+def listening_socket(host: str, port: int) -> Generator[socket.socket]:
+    """Listen on an address, for the length of the block.
+
+    Raises:
+        UnusableAddressError: that cannot be done.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        bound = socket.create_server((host, port), family=family, backlog=2_048)
+    except (OSError, OverflowError) as error:
+        problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise UnusableAddressError(address=f"{host}:{port}", problem=problem) from None
+    with bound:
+        yield bound
+
+
+async def serve_http(host: Host, options: ServeOptions, bound: socket.socket, *, ready: Callable[[], None]) -> None:
+    """Serve an open host until a signal, or the death of one of its workers, ends it.
+
+    Args:
+        host: Whose memory.
+        options: What is admitted.
+        bound: Where to listen.
+        ready: Called once it listens.
+    """
+    config = uvicorn.Config(
+        Server(host, options),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=_CONNECTIONS,
+        h11_max_incomplete_event_size=_HEADERS,
+        timeout_keep_alive=_IDLE_SECONDS,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        lifespan="on",
+        ws="none",
+    )
+    server = _Uvicorn(config, ready)
+    with stopping_on_signals(server.end):
+        async with asyncio.TaskGroup() as tasks:
+            watching = tasks.create_task(_end_with(host, server), name="serve-watch")
+            try:
+                await server.serve(sockets=[bound])
+            finally:
+                watching.cancel()
+
+
+async def _end_with(host: Host, server: _Uvicorn) -> None:
+    with contextlib.suppress(asyncio.CancelledError):
+        await host.wait_for_shutdown()
+        server.end()

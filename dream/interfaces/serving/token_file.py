@@ -1,0 +1,39 @@
+"""Keeps the token of clients on this machine in a file that only its owner reads."""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Final
+
+from agentcore.domain.access import Right
+from agentcore.hosting.tokens import AccessTokens
+
+NAME: Final = "local"
+"""What the token of the file is called."""
+_EVERYWHERE: Final = "*/*/*"
+
+
+async def local_token(tokens: AccessTokens, path: Path) -> str:
+    """Return the secret in the file; where it is missing or no longer holds, make a new one there (0600)."""
+    present = await asyncio.to_thread(_read, path)
+    if present and await tokens.resolve(present) is not None:
+        return present
+    await tokens.revoke(NAME)
+    secret, _ = await tokens.create(NAME, scopes=[_EVERYWHERE], rights=[Right.ADMIN])
+    await asyncio.to_thread(_write, path, secret)
+    return secret
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _write(path: Path, secret: str) -> None:
+    beside = path.with_name(f"{path.name}.new")
+    beside.unlink(missing_ok=True)
+    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(f"{secret}\n")
+    beside.replace(path)
