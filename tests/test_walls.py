@@ -34,6 +34,9 @@ CATCHES_EVERYTHING = [
     ("dream/cycle/listeners.py", "a listener: its failure must not look like the failure of the run it is told of"),
     ("dream/passes/host_verifier.py", "a host's own verifier may raise anything, and must not end a dream"),
     ("dream/interfaces/installed.py", "a stranger's package that cannot be loaded is told in one sentence"),
+    ("dream/interfaces/mcp/offered.py", "the edge of the server: a model gets a sentence instead of a traceback"),
+    ("dream/interfaces/serving/gatekeeper.py", "the edge of the server: a client gets a sentence, never a traceback"),
+    ("dream/interfaces/serving/run_desk.py", "a dream hands whatever is raised to the client who asked for it"),
     ("dream/interfaces/cli/entry.py", "the edge of the program: a person gets a sentence instead of a traceback"),
 ]
 
@@ -45,6 +48,9 @@ HOMES = {
     "openai": ("agentcore/llm/",),
     "cyclopts": ("dream/interfaces/",),
     "rich": ("dream/interfaces/",),
+    "fastapi": ("dream/interfaces/rest/",),
+    "mcp": ("dream/interfaces/mcp/",),
+    "uvicorn": ("dream/interfaces/serving/process.py",),
 }
 """What stands behind a seam is imported on its far side only."""
 

@@ -9,7 +9,9 @@ REST = Path(DOCUMENT).with_name("rest.md")
 
 def test_the_openapi_document_is_what_the_server_gives():
     same = DOCUMENT.read_bytes() == described()
-    assert same, "the routes changed: if that is meant, `python -m tests.docs.openapi_document` writes the document anew"
+    assert same, (
+        "the routes changed: if that is meant, `python -m tests.docs.openapi_document` writes the document anew"
+    )
 
 
 def test_the_page_of_rest_names_every_route():

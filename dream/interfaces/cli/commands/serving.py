@@ -28,7 +28,7 @@ async def serve(
     *,
     host: str = "127.0.0.1",
     port: int = 8765,
-    http: bool = True,
+    no_http: Flag = False,
     allow_host: Names = None,
     allow_origin: Names = None,
     read_only: Flag = False,
@@ -40,7 +40,7 @@ async def serve(
     Args:
         host: The address to listen on; any but this machine's own takes tokens that were made before.
         port: The port; 0 for any that is free.
-        http: Whether to listen at all; without it the scopes only dream.
+        no_http: Listen to nothing; the scopes only dream.
         allow_host: A name that requests may be addressed to; give the option once for each.
         allow_origin: A page of another place that may call it from a browser; give the option once for each.
         read_only: Offer only those MCP tools that change nothing.
@@ -48,7 +48,7 @@ async def serve(
         session: Whose memory.
     """
     with acting_as(HOST):
-        if not http:
+        if no_http:
             await _dream_alone(session)
             return
         listening = _needs_extra("serve", lambda: _listening(host, port))
