@@ -2,6 +2,12 @@ from .domain.actor import Actor as Actor, ActorKind as ActorKind
 from .domain.conversation import Turn as Turn
 from .domain.decay import Decay as Decay
 from .domain.memory import Level as Level, MemoryEntry as MemoryEntry, Status as Status, Trust as Trust
+from .domain.question import (
+    Question as Question,
+    QuestionCause as QuestionCause,
+    QuestionState as QuestionState,
+    QuestionVerdict as QuestionVerdict,
+)
 from .domain.scope import Scope as Scope
 from .domain.signals import Feedback as Feedback, Purpose as Purpose, ToolCall as ToolCall, WispRun as WispRun
 from .domain.skill import Skill as Skill

@@ -1,4 +1,6 @@
+from .cycle.desk import Desk as Desk
 from .cycle.dreams import Dreams as Dreams
+from .domain.asked_question import AskedQuestion as AskedQuestion
 from .domain.forecast import PassForecast as PassForecast
 from .domain.refused import RefusedText as RefusedText
 from .domain.report import Alarm as Alarm, PassReport as PassReport, RunReport as RunReport

@@ -16,6 +16,8 @@ AgentcoreError
     ├── OutdatedPlanError           (also InvalidInputError)
     ├── UnknownChangeError          (also InvalidInputError)
     ├── UnknownProposalError        (also InvalidInputError)
+    ├── UnknownQuestionError        (also InvalidInputError)
+    ├── AnsweredQuestionError       (also InvalidInputError)
     ├── UnknownDirectiveError       (also InvalidInputError)
     ├── InvalidDirectiveError       (also InvalidInputError)
     ├── InvalidVocabularyError      (also InvalidInputError)
@@ -136,6 +138,23 @@ class UnknownProposalError(DreamError, InvalidInputError):
     def __init__(self, *, value: str, matches: int = 0) -> None:
         what = "several: give more characters" if matches > 1 else "none that waits: `dream review list` shows them"
         super().__init__(f"The proposal id {value[:80]!r} fits {what}.")
+
+
+class UnknownQuestionError(DreamError, InvalidInputError):
+    """A question was named that does not exist in the scope, or more than one."""
+
+    def __init__(self, *, value: str, matches: int = 0) -> None:
+        what = "several: give more characters" if matches > 1 else "none: `dream questions` shows them"
+        super().__init__(f"The question id {value[:80]!r} fits {what}.")
+
+
+class AnsweredQuestionError(DreamError, InvalidInputError):
+    """A question was answered that somebody had answered before."""
+
+    def __init__(self, *, question_id: str, state: str, by: str) -> None:
+        super().__init__(
+            f"Question {question_id} is {state} by {by} already: `dream undo` of that run opens it again.",
+        )
 
 
 class UnknownDirectiveError(DreamError, InvalidInputError):

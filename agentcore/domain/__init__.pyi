@@ -43,6 +43,13 @@ from .memory import (
 from .off_limits import (
     OffLimitsTopic as OffLimitsTopic,
 )
+from .question import (
+    Question as Question,
+    QuestionCause as QuestionCause,
+    QuestionState as QuestionState,
+    QuestionVerdict as QuestionVerdict,
+    question_id as question_id,
+)
 from .records import (
     Record as Record,
     RecordKind as RecordKind,

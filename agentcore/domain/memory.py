@@ -1,6 +1,6 @@
 """Defines a memory entry: one thing the agent knows."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum, StrEnum
@@ -182,3 +182,8 @@ class MemoryEntry:
     def is_active(self) -> bool:
         """Whether readers see it."""
         return self.status is Status.ACTIVE
+
+
+def last_rewrite(entries: Iterable[MemoryEntry]) -> datetime | None:
+    """Return when a text among *entries*, or its filing, was rewritten last; None if never."""
+    return max((entry.updated_at for entry in entries if entry.updated_at is not None), default=None)

@@ -21,13 +21,16 @@ from agentcore.domain.document import StoredDocument
 from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceRef
 from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
 from agentcore.domain.off_limits import OffLimitsTopic
+from agentcore.domain.question import Question, QuestionCause, QuestionState, QuestionVerdict
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.domain.subject_time import PartialDate, SubjectTime
 from agentcore.domain.temporal import from_text, to_text
 
-Record = MemoryEntry | Turn | Skill | SkillUse | Feedback | WispRun | ToolCall | StoredDocument | OffLimitsTopic
+Record = (
+    MemoryEntry | Turn | Skill | SkillUse | Feedback | WispRun | ToolCall | StoredDocument | OffLimitsTopic | Question
+)
 Image = dict[str, Any]
 T = TypeVar("T")
 
@@ -44,6 +47,7 @@ class RecordKind(StrEnum):
     TOOL_CALL = "tool_call"
     DOCUMENT = "document"
     OFF_LIMITS_TOPIC = "off_limits_topic"
+    QUESTION = "question"
 
 
 _STORE_ONLY = frozenset({"scope", "version", "importance"})
@@ -147,6 +151,9 @@ RECORD_TYPES: Mapping[RecordKind, RecordType] = {
     ),
     RecordKind.OFF_LIMITS_TOPIC: RecordType(
         record=OffLimitsTopic, singular="off-limits topic", plural="off-limits topics"
+    ),
+    RecordKind.QUESTION: RecordType(
+        record=Question, singular="question", plural="questions", dreams_add=True, dreams_change=True
     ),
 }
 """The table of kinds, in the order in which an export has them."""
@@ -384,6 +391,12 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "duration_ms": _whole,
     "pinned": _flag,
     "generated": _flag,
+    "cause": QuestionCause,
+    "state": QuestionState,
+    "verdict": QuestionVerdict,
+    "members": _sources,
+    "result": lambda value: SourceRef.parse(_text(value)),
+    "similarity": float,
     "succeeded": _flag,
 }
 

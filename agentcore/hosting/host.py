@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from agentcore.llm.gate import BusyGate
     from agentcore.stores.storage import Storage
     from agentcore.stores.values import SwitchSetting
+    from dream.cycle.desk import Desk
     from dream.cycle.dreams import Dreams
 
 T = TypeVar("T")
@@ -118,6 +119,11 @@ class ScopedHost:
     def context(self) -> Context:
         """What a turn should see of all that."""
         return _present(self._factories.context(self._scope), "context", "with_memory")
+
+    @property
+    def desk(self) -> Desk:
+        """What a person does to the memory by hand: edits, merges, answers to questions."""
+        return self.dreams.desk
 
     @cached_property
     def dreams(self) -> Dreams:
@@ -288,6 +294,11 @@ class Host(Lifecycle):
     def context(self) -> Context:
         """What a turn of the default scope should see."""
         return self._default.context
+
+    @property
+    def desk(self) -> Desk:
+        """What a person does to the default scope's memory by hand."""
+        return self._default.desk
 
     @property
     def dreams(self) -> Dreams:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy cos
     from agentcore.stores.sql.feed import SqlActivityReader, SqlActivityStore
     from agentcore.stores.sql.leases import SqlBusyReader, SqlBusyStore, SqlLeaseReader, SqlLeaseStore
     from agentcore.stores.sql.pages import SqlPageReader
+    from agentcore.stores.sql.questions import SqlQuestionReader, SqlQuestionStore
     from agentcore.stores.sql.recall_hits import SqlRecallHitReader, SqlRecallHitStore
     from agentcore.stores.sql.record_store import SqlSignalReader, SqlSignalStore
     from agentcore.stores.sql.settings import (
@@ -184,6 +185,11 @@ class ReadView(Protocol):
         ...
 
     @property
+    def questions(self) -> "SqlQuestionReader":
+        """Questions that only a person can answer."""
+        ...
+
+    @property
     def recall_hits(self) -> "SqlRecallHitReader":
         """What needs recalled."""
         ...
@@ -305,6 +311,11 @@ class UnitOfWork(ReadView, Protocol):
     @property
     def documents(self) -> "SqlDocumentStore":
         """Documents of the workspace."""
+        ...
+
+    @property
+    def questions(self) -> "SqlQuestionStore":
+        """Questions that only a person can answer."""
         ...
 
     @property

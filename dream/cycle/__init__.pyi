@@ -1,3 +1,6 @@
+from .desk import (
+    Desk as Desk,
+)
 from .documents.delivery import (
     Documents as Documents,
     OutboxFlush as OutboxFlush,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agentcore.hosting.option_layers import EffectiveOption
     from agentcore.hosting.services import HostServices
     from agentcore.stores.storage import UnitOfWork
+    from dream.cycle.desk import Desk
     from dream.cycle.listeners import Listener, Unsubscribe
     from dream.cycle.model_check import ModelCheck
     from dream.cycle.plans import PlanService
@@ -110,6 +111,13 @@ class Dreams(DreamRecords):
         from dream.cycle.session_evaluator import SessionEvaluator  # noqa: PLC0415 - with the guards 0.1 s
 
         return (SessionEvaluator(self._host_parts, levels),)
+
+    @property
+    def desk(self) -> Desk:
+        """What a person does to the memory by hand, and the questions that wait for an answer."""
+        from dream.cycle.desk import Desk  # noqa: PLC0415 - with the guards a tenth of a second
+
+        return Desk(parts=self._parts, options=self._options, scope=self._scope, told=self._watch.told)
 
     async def _undo_service(self) -> UndoService:
         return await asyncio.to_thread(_make_undo_service, self._parts, self._options)

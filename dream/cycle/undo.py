@@ -62,6 +62,11 @@ def document_inverse(row: JournalRow, present: Record | None) -> Inverse:
     return Change[Record](before=stored, after=restored, reason=f"undo: {row.reason}"), refusal
 
 
+def _is_read_again(row: JournalRow) -> bool:
+    of = RECORD_TYPES[row.kind]
+    return of.is_read and not of.stands_alone
+
+
 def _text(document: StoredDocument | None) -> str | None:
     return None if document is None else document.content
 
@@ -113,7 +118,7 @@ class UndoService:
                 work = partial(_undo_batch, writer=writer, rows=batch, undone=undone)
                 await run.write(work, origin=Origin.UNDO)
             # Nobody has to read those again.
-            touched = [row.record_id for row in mine if not RECORD_TYPES[row.kind].stands_alone]
+            touched = [row.record_id for row in mine if _is_read_again(row)]
 
             def look_again(unit: UnitOfWork) -> None:
                 books = dream_stores(unit)

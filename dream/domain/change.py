@@ -35,6 +35,8 @@ FOLD: Final = "fold"
 """The operation that puts copies of one text together: it loses nothing, so the share cap does not count it."""
 UPHOLD: Final = "uphold"
 """The operation of what the host changes of a conclusion since its premises changed."""
+ASK: Final = "ask"
+"""The operation that opens a question: it changes nothing that is remembered, so no cap counts it."""
 _JUDGED = ("content", "category", "name", "summary")
 """What people and models judge of a record, as far as its kind has it: texts, all of them required."""
 

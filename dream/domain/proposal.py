@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, cast
 
+from agentcore.domain.question import Question
 from agentcore.domain.records import RecordKind, from_image, to_image
 from agentcore.domain.temporal import from_text, to_text
 from dream.domain.change import ChangeSet
@@ -138,6 +139,10 @@ def purge_from_json(scope: Scope, values: Mapping[str, Any]) -> Purge:
     )
 
 
+def _question(scope: Scope, image: Mapping[str, Any]) -> Question:
+    return cast("Question", from_image(RecordKind.QUESTION, scope, image))
+
+
 Notes = Mapping[str, Any]
 
 
@@ -149,6 +154,8 @@ class Proposal:
         change_sets: What to change.
         for_review: What a person has to decide first, whatever the pass's mode: nobody read whether it is true.
         purges: What to remove for good (retention only).
+        questions: What only a person can answer. No cap counts them, and one that is asked already is not asked again
+            (`agentcore.domain.question.Question`).
         refused: What the pass itself held back, and why.
         notes: Findings for the report, plain JSON values.
         cursor: Position up to which the pass has now looked; None leaves its cursor where it is.
@@ -169,6 +176,7 @@ class Proposal:
     change_sets: tuple[ChangeSet, ...] = ()
     for_review: tuple[ChangeSet, ...] = ()
     purges: tuple[Purge, ...] = ()
+    questions: tuple[Question, ...] = ()
     refused: tuple[Refusal, ...] = ()
     notes: Notes = field(default_factory=dict[str, Any])
     cursor: int | None = None
@@ -190,6 +198,7 @@ class Proposal:
             "change_sets": [one.to_json() for one in self.change_sets],
             "for_review": [one.to_json() for one in self.for_review],
             "purges": [purge_to_json(one) for one in self.purges],
+            "questions": [to_image(one) for one in self.questions],
             "refused": [one.to_json() for one in self.refused],
             "notes": dict(self.notes),
             "cursor": self.cursor,
@@ -213,6 +222,7 @@ class Proposal:
             change_sets=tuple(ChangeSet.from_json(scope, one) for one in values["change_sets"]),
             for_review=tuple(ChangeSet.from_json(scope, one) for one in values.get("for_review", ())),
             purges=tuple(purge_from_json(scope, one) for one in values["purges"]),
+            questions=tuple(_question(scope, one) for one in values.get("questions", ())),
             refused=tuple(map(Refusal.from_json, values["refused"])),
             notes=values["notes"],
             cursor=values["cursor"],

@@ -42,6 +42,8 @@ class Refused(StrEnum):
     """A record changed since the pass read it; it is looked at again by the next run."""
     UNDONE_BY_PERSON = "undone_by_person"
     """A person took back this very operation before."""
+    KEPT_APART = "kept_apart"
+    """It would put records together of which a person said that they say different things."""
     DESTROYS = "destroys"
     """It would remove a record that it may at most archive."""
     MISMATCHED = "mismatched"

@@ -55,6 +55,8 @@ class RunKind(StrEnum):
     RESTORE = "restore"
     REVIEW = "review"
     """A person approved or rejected what passes had proposed."""
+    EDIT = "edit"
+    """A person changed entries by hand, or answered a question."""
     SKIPPED = "skipped"
     """Nothing ran: it is the record of windows that passed while nobody watched."""
 
@@ -149,6 +151,7 @@ class RunReport:
         directives: Hash of each directive that its model passes sent.
         trigger: What started it, such as `manual` or `interval`; None if that was not kept.
         missed: The windows that it makes up for, in words; None if there are none.
+        actor: Who asked for it, such as `person`; None where a schedule did, or that was not kept.
     """
 
     run_id: str
@@ -167,6 +170,7 @@ class RunReport:
     directives: Mapping[str, str] = field(default_factory=dict[str, str])
     trigger: str | None = None
     missed: str | None = None
+    actor: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values: the document that `dream run --json` prints."""
@@ -185,6 +189,7 @@ class RunReport:
             "target": self.target,
             "trigger": self.trigger,
             "missed": self.missed,
+            "actor": self.actor,
             "directives": dict(self.directives),
             "passes": [item.to_json() for item in self.passes],
         }

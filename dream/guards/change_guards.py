@@ -32,6 +32,7 @@ class Knowledge:
 
     Args:
         declined: Fingerprints that a person took back.
+        apart: Ids of records that a person said to be distinct, as far as that still holds; a set for each answer.
         protected: Categories that no pass changes.
         turns: Turns that the entries of the change sets cite, by id.
         withheld: Records that are forgotten, or told to nobody since a person asked to forget what they say.
@@ -43,6 +44,7 @@ class Knowledge:
     """
 
     declined: frozenset[str] = frozenset()
+    apart: tuple[frozenset[str], ...] = ()
     protected: tuple[str, ...] = ()
     turns: Mapping[str, Turn] = field(default_factory=dict[str, Turn])
     withheld: frozenset[SourceRef] = frozenset()
@@ -343,6 +345,20 @@ def respects_undo(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None
     return Refusal.of(Refused.UNDONE_BY_PERSON, records)
 
 
+def keeps_apart(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None:
+    """Refuse to put records together of which a person said that they say different things."""
+    together: dict[str, set[str]] = {}
+    for change in _changes(change_set, MemoryEntry) if knowledge.apart else ():
+        before, after = change.before, change.after
+        if before is not None and after is not None and before.is_active and after.successor is not None:
+            together.setdefault(after.successor, {after.successor}).add(before.id)
+    for joined in together.values():
+        for distinct in knowledge.apart:
+            if len(distinct & joined) > 1:
+                return Refusal.of(Refused.KEPT_APART, sorted(distinct & joined))
+    return None
+
+
 def is_purgeable(entry: MemoryEntry, terms: RetentionOptions, as_of: datetime) -> bool:
     """Tell whether a retired entry is past its window and below every protection."""
     return (
@@ -360,7 +376,7 @@ Guard = Callable[[ChangeSet, Knowledge], Refusal | None]
 
 GUARDS_OF: Mapping[RecordKind, tuple[Guard, ...]] = {
     RecordKind.TURN: (keeps_words,),
-    RecordKind.ENTRY: (raises_nothing, leaves_protected_categories, keeps_pins),
+    RecordKind.ENTRY: (raises_nothing, leaves_protected_categories, keeps_pins, keeps_apart),
     RecordKind.SKILL: (replaces_skills, takes_no_name, raises_no_skill, tells_no_secret),
     RecordKind.DOCUMENT: (writes_no_secret,),
 }

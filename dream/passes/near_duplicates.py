@@ -1,24 +1,31 @@
 """Near-duplicate search: finds entries that share most of their rare words, and never merges.
 
-No measure tells a paraphrase from a contradiction, so what is found are candidates: for the model, or for a person.
+No measure tells a paraphrase from a contradiction, so what is found are candidates: for the model, or for a person,
+who is asked about each cluster.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
 
 from agentcore.domain.filters import EntryFilter
-from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, last_rewrite
+from agentcore.domain.question import Question, QuestionCause
 from agentcore.recall.results import Neighbour
 from agentcore.stores.values import EntryMaterial
 from dream.domain.built_in_passes import NEAR_DUPLICATES
 from dream.domain.proposal import Notes, Proposal, Work, summed
 from dream.passes.declared import DeclaredPass
-from dream.passes.protocol import DreamContext
+from dream.passes.protocol import DreamContext, PassView
+from dream.passes.questions import question_about
 
 _STEP = 250
 """Entries looked at in one step."""
 _MANY = 100_000
 """Active entries beyond which the time that looking at one takes grows with them."""
+_QUESTION: Final = "Do these say the same, or is one of them out of date?"
+
+Pair = tuple[str, str]
+"""Ids of two entries, in order."""
 
 
 class NearDuplicates(DeclaredPass, declaration=NEAR_DUPLICATES):
@@ -39,9 +46,11 @@ class NearDuplicates(DeclaredPass, declaration=NEAR_DUPLICATES):
         found = await context.recall.similar(
             [item.key for item in batch], threshold=tuning.threshold, limit=tuning.neighbours
         )
-        pairs = await _pairs(context, batch, found)
+        likeness = await _likeness(context, batch, found)
+        pairs = [[*pair, similarity] for pair, similarity in sorted(likeness.items())]
         left = max(0, await _pending(context) - len(batch))
         return Proposal(
+            questions=await _questions(context, likeness),
             notes={"compared": len(batch), "pairs": pairs},
             cursor=max([context.cursor, *(item.position for item in batch)]),
             looked_at=tuple(item.id for item in batch),
@@ -69,20 +78,62 @@ async def _pending(context: DreamContext) -> int:
     )
 
 
-async def _pairs(
+async def _likeness(
     context: DreamContext, batch: Sequence[EntryMaterial], found: Mapping[int, Sequence[Neighbour]]
-) -> list[list[Any]]:
-    """Return (id, id, similarity) of candidates that are active, each pair once, ids in order."""
+) -> dict[Pair, float]:
+    """Return the similarity of candidates that are active, each pair once, ids in order; not of those judged before."""
     keys = sorted({neighbour.key for neighbours in found.values() for neighbour in neighbours})
     entries: Mapping[int, MemoryEntry] = await context.read(lambda view: view.entries.by_keys(keys))
     ids = {item.key: item.id for item in batch}
     pairs = {
-        tuple(sorted((ids[key], entries[neighbour.key].id))): neighbour.similarity
+        _pair(ids[key], entries[neighbour.key].id): round(neighbour.similarity, 4)
         for key, neighbours in found.items()
         for neighbour in neighbours
         if neighbour.key in entries and entries[neighbour.key].is_active
     }
-    return [[*pair, round(similarity, 4)] for pair, similarity in sorted(pairs.items())]
+    judged = await context.read(lambda view: _judged(view, pairs))
+    return {pair: similarity for pair, similarity in pairs.items() if pair not in judged}
+
+
+def _pair(one: str, other: str) -> Pair:
+    return (one, other) if one <= other else (other, one)
+
+
+def _judged(view: PassView, pairs: Collection[Pair]) -> set[Pair]:
+    """Return the pairs of which a person said how they stand to each other, and whose texts are still the same."""
+    named = {entry_id for pair in pairs for entry_id in pair}
+    answered = [one for one in view.questions.naming(map(_ref, named)) if not one.is_open]
+    if not answered:
+        return set()
+    entries = {entry.id: entry for entry in view.entries.get_many(named)}
+    return {
+        pair
+        for pair in pairs
+        for one in answered
+        if one.names([_ref(entry_id) for entry_id in pair])
+        and one.still_answers(last_rewrite(entries[entry_id] for entry_id in pair))
+    }
+
+
+async def _questions(context: DreamContext, likeness: Mapping[Pair, float]) -> tuple[Question, ...]:
+    """Return one question for each cluster of the step."""
+    clusters = _clusters(likeness)
+    ids = [entry_id for cluster in clusters for entry_id in cluster["entries"]]
+    versions = {entry.id: entry.version for entry in await context.read(lambda view: view.entries.get_many(ids))}
+    return tuple(
+        question_about(
+            context,
+            QuestionCause.NEAR_DUPLICATE,
+            {one: versions.get(one, 0) for one in cluster["entries"]},
+            _QUESTION,
+            similarity=cluster["similarity"],
+        )
+        for cluster in clusters
+    )
+
+
+def _ref(entry_id: str) -> SourceRef:
+    return SourceRef(SourceKind.ENTRY, entry_id)
 
 
 def _clusters(likeness: Mapping[tuple[str, str], float]) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from agentcore.domain.text import fold_key, normalise
 from agentcore.domain.validity import revived
 from agentcore.errors import UnknownRecordError
 from agentcore.stores.sql.entries import SqlEntryStore
+from agentcore.stores.sql.questions import SqlQuestionStore
 from agentcore.stores.sql.redact import corrections_of, delete_feedback, delete_session_signals, redact
 from agentcore.stores.sql.schema import entries, forgotten, turns
 from agentcore.stores.sql.scrub import says, scrub
@@ -135,6 +136,7 @@ def _remove(
 ) -> Forgotten:
     """Scrub every copy of the doomed entries and of what the turns *said*, and delete the entries."""
     scrub(transaction, {gone.id: gone.content for gone in doomed.values()}, said)
+    SqlQuestionStore(transaction).release(doomed)
     SqlEntryStore(transaction).delete(doomed)
     _bury(transaction, TombstoneKind.ENTRY, doomed)
     items = SqlImportLedger(transaction).take([*doomed, *redacted])

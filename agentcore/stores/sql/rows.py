@@ -16,6 +16,7 @@ from agentcore.domain.conclusion import Confidence, Pattern, Premise
 from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceKind, SourceRef
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
+from agentcore.domain.question import QuestionCause, QuestionState, QuestionVerdict
 from agentcore.domain.records import Record, builder, evidence_image, premise_image
 from agentcore.domain.signals import FailureCategory, FeedbackKind, Rating
 from agentcore.domain.subject_time import PartialDate, SubjectTime
@@ -49,6 +50,10 @@ def _all_texts(column: str) -> tuple[str, ...]:
     return tuple(orjson.loads(column))
 
 
+def _refs(column: str) -> tuple[SourceRef, ...]:
+    return tuple(map(SourceRef.parse, orjson.loads(column)))
+
+
 def _members(kind: type[Enum]) -> Callable[[Any], Any]:
     # A table is asked in a tenth of the time in which an enumeration is.
     return {member.value: member for member in kind}.__getitem__
@@ -60,6 +65,11 @@ _READERS: dict[str, Any] = {
     "kind": _members(FeedbackKind),
     "rating": _members(Rating),
     "failure_category": _members(FailureCategory),
+    "cause": _members(QuestionCause),
+    "state": _members(QuestionState),
+    "verdict": _members(QuestionVerdict),
+    "members": _refs,
+    "result": SourceRef.parse,
     "see_also": _all_texts,
     "own": _all_texts,
     "generated": bool,
@@ -110,9 +120,11 @@ def _to_column(value: Any) -> Any:
     if isinstance(value, datetime):
         return to_micros(value)
     if isinstance(value, tuple):
-        return encode(cast("tuple[str, ...]", value))
+        return encode([str(one) for one in cast("tuple[object, ...]", value)])
     if isinstance(value, StrEnum):
         return value.value
+    if isinstance(value, SourceRef):
+        return str(value)
     return int(value) if isinstance(value, IntEnum) else value
 
 

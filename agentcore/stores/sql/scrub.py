@@ -24,6 +24,7 @@ from agentcore.stores.sql.schema import (
     plans,
     promotions,
     proposals,
+    questions,
     reopened,
     runs,
     settled_clusters,
@@ -68,9 +69,9 @@ def scrub_documents(transaction: Transaction, gone: Mapping[str, str], telling: 
 
 
 def document_rows(transaction: Transaction, telling: Collection[str]) -> set[int]:
-    """Return the journal's rows about documents whose images hold one of these texts, which are forms of JSON."""
+    """Return the journal's rows about documents and questions whose images hold a text of these, as JSON has it."""
     found: set[int] = set()
-    mine = select(journal.c.pk).where(journal.c.scope_id == transaction.scope_id, journal.c.record_kind == "document")
+    mine = select(journal.c.pk).where(journal.c.scope_id == transaction.scope_id, journal.c.record_kind.in_(_QUOTED))
     for text in telling:
         statement = mine.where(or_(contains(journal.c.before, text), contains(journal.c.after, text)))
         found.update(transaction.connection.execute(statement).scalars())
@@ -117,6 +118,9 @@ def _says(line: str, gone: AbstractSet[str], keys: Collection[str], telling: Col
     return fold_key(said) in keys or not gone.isdisjoint(_SOURCE.findall(line)) or any(text in line for text in telling)
 
 
+_QUOTED = (RecordKind.DOCUMENT.value, RecordKind.QUESTION.value)
+"""Kinds whose images may quote any entry."""
+
 REMOVED_TEXT = "[forgotten]"
 """What stands where a forgotten text was quoted."""
 
@@ -128,7 +132,14 @@ _MENTIONS = 50
 
 _SHORTEST = 8
 _NO_NAME = re.compile(r"[^a-z_-]")
-_QUOTING = (journal.c.reason, runs.c.report, steps.c.report, entries.c.status_reason)
+_QUOTING = (
+    journal.c.reason,
+    runs.c.report,
+    steps.c.report,
+    entries.c.status_reason,
+    questions.c.reason,
+    questions.c.text,
+)
 _ANSWERS = (model_calls.c.request, model_calls.c.answer)
 _PLANS = (plans.c.changes, plans.c.report)
 _WAITING = tuple(waiting_exchanges.c[name] for name in ("batch", "records", "rounds", "changes"))

@@ -22,6 +22,7 @@ from agentcore.stores.sql.forget import forget, forget_turns, withhold
 from agentcore.stores.sql.leases import SqlBusyStore, SqlLeaseStore
 from agentcore.stores.sql.obey import obey
 from agentcore.stores.sql.pages import SqlPageReader
+from agentcore.stores.sql.questions import SqlQuestionStore
 from agentcore.stores.sql.recall_hits import SqlRecallHitStore
 from agentcore.stores.sql.record_store import (
     FEEDBACK,
@@ -49,6 +50,7 @@ _STORES: Mapping[RecordKind, Callable[[Transaction], RecordStore[Any]]] = {
     RecordKind.SKILL: SqlSkillStore,
     RecordKind.DOCUMENT: SqlDocumentStore,
     RecordKind.OFF_LIMITS_TOPIC: partial(SqlRecordStore[Any], rows=OFF_LIMITS_TOPICS),
+    RecordKind.QUESTION: SqlQuestionStore,
     **{kind: partial(SqlSignalStore[Any], rows=rows) for kind, rows in SIGNAL_ROWS.items()},
 }
 """Where each kind of record is kept."""
@@ -149,6 +151,11 @@ class SqlUnit:
     def documents(self) -> SqlDocumentStore:
         """Documents of the workspace."""
         return SqlDocumentStore(self.transaction)
+
+    @property
+    def questions(self) -> SqlQuestionStore:
+        """Questions that only a person can answer."""
+        return SqlQuestionStore(self.transaction)
 
     @property
     def recall_hits(self) -> SqlRecallHitStore:

@@ -11,6 +11,7 @@ from agentcore.domain.document import StoredDocument
 from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceKind, SourceRef
 from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
 from agentcore.domain.off_limits import OffLimitsTopic
+from agentcore.domain.question import Question, QuestionCause, QuestionState, QuestionVerdict
 from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, kind_of, version_of
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
@@ -262,6 +263,26 @@ def a_tool_call(call_id: str, **fields: Any) -> ToolCall:
     return ToolCall(id=call_id, **(usual | fields))
 
 
+def a_question(question_id: str, **fields: Any) -> Question:
+    """Return an answered question about two entries, with something in every field."""
+    usual: dict[str, Any] = {
+        "scope": SCOPE,
+        "cause": QuestionCause.NEAR_DUPLICATE,
+        "members": (SourceRef.parse("entry:older"), SourceRef.parse("entry:newer")),
+        "text": "Do these say the same?",
+        "asked_at": START,
+        "asked_by": "a-pass",
+        "similarity": 0.91,
+        "state": QuestionState.RESOLVED,
+        "verdict": QuestionVerdict.KEPT,
+        "result": SourceRef.parse("entry:newer"),
+        "answered_by": "person",
+        "answered_at": START + DAY,
+        "reason": 'It is the "newer" one.',
+    }
+    return Question(id=question_id, **(usual | fields))
+
+
 SAMPLES: Mapping[RecordKind, Callable[[str], Record]] = {
     RecordKind.ENTRY: a_full_entry,
     RecordKind.TURN: a_turn,
@@ -272,6 +293,7 @@ SAMPLES: Mapping[RecordKind, Callable[[str], Record]] = {
     RecordKind.TOOL_CALL: a_tool_call,
     RecordKind.DOCUMENT: a_document,
     RecordKind.OFF_LIMITS_TOPIC: an_off_limits_topic,
+    RecordKind.QUESTION: a_question,
 }
 """What makes a record of each kind, given its id."""
 
@@ -319,7 +341,8 @@ class RecordKindContract:
         """A change on what is no longer stored is refused; one that removes leaves nothing."""
         for kind in (kind for kind, of in RECORD_TYPES.items() if of.dreams_add and of.dreams_change):
             (before,) = await _added(storage, kind, "a")
-            wanted: Record = replace(before, content="Something else.")
+            words = "text" if kind is RecordKind.QUESTION else "content"
+            wanted: Record = replace(before, **{words: "Something else."})
             await _apply(storage, kind, (before, wanted))
             (after,) = await _every(storage, kind)
             expect_equal((after, version_of(after)), (wanted, 2))

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from agentcore.domain.document import StoredDocument
-from agentcore.domain.memory import SourceKind, SourceRef, Status
+from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Status, last_rewrite
+from agentcore.domain.question import QuestionVerdict
 from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, cited_by, version_of
 from agentcore.domain.skill import Skill
 from agentcore.domain.text import fold_key
@@ -200,6 +201,7 @@ def knowledge_of(
     turn_ids = {source.id for source in cited if source.kind is SourceKind.TURN}
     knowledge = Knowledge(
         declined=frozenset(books.decisions.declined(marks)),
+        apart=_kept_apart(unit, change_sets),
         protected=options.protected_categories,
         turns={turn.id: turn for turn in unit.turns.get_many(turn_ids)},
         withheld=_withheld(unit, cited, turn_ids),
@@ -208,6 +210,23 @@ def knowledge_of(
         protect_importance=options.consolidation.protect_importance,
     )
     return _with_skill_names(unit, change_sets, knowledge)
+
+
+def _kept_apart(view: ReadView, change_sets: Sequence[ChangeSet]) -> tuple[frozenset[str], ...]:
+    """Return the ids of entries that a person called distinct, among those that *change_sets* retire."""
+    retired = {
+        change.record_id
+        for change_set in change_sets
+        for change in change_set.changes
+        if isinstance(change.after, MemoryEntry) and change.before is not None and change.after.successor is not None
+    }
+    named = view.questions.naming(SourceRef(SourceKind.ENTRY, entry_id) for entry_id in retired) if retired else []
+    distinct = [one for one in named if one.verdict is QuestionVerdict.DISTINCT]
+    return tuple(
+        frozenset(one.member_ids)
+        for one in distinct
+        if one.still_answers(last_rewrite(view.entries.get_many(one.member_ids)))
+    )
 
 
 def _with_skill_names(view: ReadView, change_sets: Sequence[ChangeSet], knowledge: Knowledge) -> Knowledge:

@@ -26,6 +26,7 @@ from dream.cycle.running.admission import (
     sources_of,
     stored_records,
 )
+from dream.cycle.running.asking import open_questions
 from dream.cycle.running.context import Caps
 from dream.domain.change import Change, ChangeSet, upheld
 from dream.domain.declaration import Reads, declared
@@ -112,6 +113,7 @@ class Purger:
             return self.remove(purge.kind, [turn.id for turn in self.unit.turns.get_many(ids)], purge.reason)
         present = {entry.id: entry for entry in self.unit.entries.get_many(ids)}
         allowed = [record.id for record in purge.records if self._is_due(present.get(record.id), record)]
+        self.unit.questions.release(allowed)
         return self.remove(purge.kind, allowed, purge.reason)
 
     def _is_due(self, stored: MemoryEntry | None, proposed: Record) -> bool:
@@ -133,7 +135,7 @@ class StepWriter:
         run_id: The run.
         pass_name: The pass.
         as_of: The instant the run judges by.
-        lease: The right to dream, checked in every transaction.
+        lease: The right to dream, checked in every transaction; None where the run is this one transaction.
         options: The host's options.
         new_id: Returns a fresh id.
         dream_pass: The pass, which may count what becomes of its changes, and declares what it reads; None if it is
@@ -143,7 +145,7 @@ class StepWriter:
     run_id: str
     pass_name: str
     as_of: datetime
-    lease: Lease
+    lease: Lease | None
     options: DreamOptions
     new_id: Callable[[], str]
     dream_pass: object = None
@@ -178,7 +180,8 @@ class StepWriter:
 
     def commit(self, unit: UnitOfWork, draft: StepDraft) -> tuple[StepRow, Admission]:
         """Write what the guards let pass of a proposal; LeaseLostError if another process took over."""
-        unit.leases.assert_held(self.lease)
+        if self.lease is not None:
+            unit.leases.assert_held(self.lease)
         judged = self.judge(unit, draft.proposal.change_sets, draft.proposal.for_review)
         return self.write(unit, draft, judged), judged
 
@@ -188,8 +191,7 @@ class StepWriter:
         self._propose(unit, books, judged, draft)
         changes = judged.written if judged.written is not None else changes_of(judged.accepted)
         apply_changes(unit, changes)
-        told = (*judged.accepted, *map(upheld, unit.conclusions.settle()))
-        books.journal.write(self.run_id, number, self.pass_name, told)
+        unasked = self._journal(unit, books, number, judged, proposal)
         books.outbox.post(self.run_id, self.pass_name, changes)
         promotions = (*promotions_of(judged.accepted), *proposal.promotions)
         books.promotions.record([replace(one, run_id=self.run_id) for one in promotions])
@@ -200,7 +202,7 @@ class StepWriter:
         books.clusters.put(proposal.settled, pass_name=self.pass_name, run_id=self.run_id)
         purging = self._purging(unit, number)
         purged = purging.carry_out(proposal.purges)
-        refused = [*proposal.refused, *judged.refused, *purging.refused]
+        refused = [*proposal.refused, *judged.refused, *unasked, *purging.refused]
         books.refused_texts.record(self.run_id, kept_texts(unit, self.pass_name, refused))
         looked_at = max(len(proposal.looked_at), int(proposal.notes.get("compared", 0)))
         report = replace(
@@ -248,6 +250,16 @@ class StepWriter:
             planned_from=step.cursor_before,
             is_planned=True,
         )
+
+    def _journal(
+        self, unit: UnitOfWork, books: DreamStores, number: int, judged: Admission, proposal: Proposal
+    ) -> list[Refusal]:
+        """Open the step's questions and note in the journal what changed; return why a question is not asked."""
+        asked, refused = open_questions(unit, books, proposal.questions)
+        apply_changes(unit, changes_of(asked))
+        told = (*judged.accepted, *map(upheld, unit.conclusions.settle()), *asked)
+        books.journal.write(self.run_id, number, self.pass_name, told)
+        return refused
 
     @staticmethod
     def _is_whole(judged: Admission, proposal: Proposal) -> bool:

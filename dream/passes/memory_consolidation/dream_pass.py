@@ -177,6 +177,7 @@ class MemoryConsolidation(DeclaredPass, declaration=MEMORY_CONSOLIDATION):
             change_sets=tuple(change_sets),
             for_review=tuple(for_review),
             refused=(*outcome.refused, *outcome.unread, *refused, *more),
+            questions=judged.asked(context, stored),
             notes={"reviewed": len(entries), **judged.notes(), **outcome.notes},
             looked_at=tuple(entry.id for entry in entries),
             waits=outcome.waits,

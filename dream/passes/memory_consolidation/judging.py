@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import Any, Final
 
 from agentcore.domain.memory import Level, MemoryEntry
+from agentcore.domain.question import Question, QuestionCause
 from agentcore.domain.subject_time import compatible
 from agentcore.domain.text import clean_category, clean_content, fold_key
 from agentcore.stores.storage import ReadView
@@ -48,6 +49,7 @@ from dream.passes.memory_consolidation.operations import (
 )
 from dream.passes.memory_consolidation.prompt import ConsolidationAnswer, ConsolidationHandles, SaveItem, is_clean
 from dream.passes.protocol import ModelContext
+from dream.passes.questions import question_about
 from dream.passes.verified_exchange import Item, Settled
 
 Draft = MergeDraft | GivesWay | DropDraft
@@ -78,6 +80,15 @@ class JudgedConsolidation:
         """Return the findings for the report."""
         asked: list[dict[str, Any]] = [{"entries": list(ids), "question": _QUESTION} for ids in self.questions]
         return {"questions": asked}
+
+    def asked(self, context: ModelContext, stored: Sequence[MemoryEntry]) -> tuple[Question, ...]:
+        """Return the questions as records, about entries as they are *stored*."""
+        versions = {entry.id: entry.version for entry in stored}
+        return tuple(
+            question_about(context, QuestionCause.CLOSE_CALL, {one: versions.get(one, 0) for one in ids}, _QUESTION)
+            for ids in dict.fromkeys(self.questions)
+            if len(set(ids)) > 1
+        )
 
 
 def judge_entries(

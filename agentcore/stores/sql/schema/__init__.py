@@ -40,6 +40,7 @@ from agentcore.stores.sql.schema.records import (
     outbox,
     phase_hits,
     promotions,
+    questions,
     recall_hits,
     scopes,
     settings,
@@ -52,7 +53,7 @@ from agentcore.stores.sql.schema.records import (
     withheld,
 )
 
-REVISION = "0021"
+REVISION = "0022"
 """The Alembic revision this code reads and writes."""
 
 KNOWN_REVISIONS = tuple(f"{number:04d}" for number in range(9, int(REVISION) + 1))
@@ -92,6 +93,7 @@ __all__ = [
     "plans",
     "promotions",
     "proposals",
+    "questions",
     "recall_hits",
     "receipts",
     "record_links",

@@ -374,6 +374,29 @@ documents = Table(
     UniqueConstraint("scope_id", "id"),
 )
 
+questions = Table(
+    "questions",
+    metadata,
+    row_key(),
+    scope_key(),
+    record_id(),
+    Column("cause", String(32), nullable=False),
+    Column("members", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    instant("asked_at"),
+    Column("asked_by", String(128), nullable=False),
+    Column("similarity", Float, nullable=True),
+    Column("state", String(16), nullable=False),
+    Column("verdict", String(16), nullable=True),
+    Column("result", String(128), nullable=True),
+    Column("answered_by", String(128), nullable=True),
+    instant("answered_at", nullable=True),
+    Column("reason", Text, nullable=True),
+    Column("version", Integer, nullable=False),
+    UniqueConstraint("scope_id", "id"),
+    Index("ix_questions_state", "scope_id", "state"),
+)
+
 outbox = Table(
     "outbox",
     metadata,

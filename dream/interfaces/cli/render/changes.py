@@ -163,7 +163,7 @@ def _row(row: "JournalRow", width: int, *, keeps: bool, known: Mapping[str, str]
     heir = known.get(str(after.get("successor")))
     if heir and after.get("successor") != before.get("successor"):
         yield from paragraph(clip(f'"{heir}"', SHORT), width, first=f"{indent}now ", rest=f"{indent}    ")
-    if before and after and row.kind is not RecordKind.DOCUMENT:
+    if before and after and row.kind not in {RecordKind.DOCUMENT, RecordKind.QUESTION}:
         for name in _changed(before, after):
             change = f"{_value(name, before.get(name))} -> {_value(name, after.get(name))}"
             yield from paragraph(change, width, first=f"{indent}{name}: ", rest=f"{indent}  ")
@@ -172,6 +172,8 @@ def _row(row: "JournalRow", width: int, *, keeps: bool, known: Mapping[str, str]
 def _verb(row: "JournalRow", before: Image, after: Image, *, keeps: bool) -> tuple[str, Tone]:
     if row.scrubbed:
         return "forgotten", Tone.FAINT
+    if row.kind is RecordKind.QUESTION and after:
+        return ("answers" if after.get("state") != "open" else "asks"), Tone.PLAIN
     if not before:
         return "adds", Tone.ADDED
     if not after:
@@ -184,7 +186,7 @@ def _verb(row: "JournalRow", before: Image, after: Image, *, keeps: bool) -> tup
 
 
 def _texts(before: Image, after: Image, width: int, indent: str, *, whole: bool, by_line: bool) -> Lines:
-    was, becomes = before.get("content"), after.get("content")
+    was, becomes = (image.get("content") or image.get("text") for image in (before, after))
     if by_line:
         yield from line_difference_lines(str(was or ""), str(becomes or ""), width, indent, whole=whole)
     elif before and after and was != becomes:

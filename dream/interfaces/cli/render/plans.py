@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from agentcore.domain.memory import MemoryEntry
-from dream.domain.change import JournalRow
+from dream.domain.change import ASK, JournalRow
 from dream.domain.plan import Plan
 from dream.domain.reasons import Refused
 from dream.domain.report import Outcome, RunReport
@@ -27,8 +27,10 @@ def plan_lines(session: CommandSession, plan: Plan, entries: Mapping[str, Memory
     yield from paragraph(title, width, rest="  ", tone=Tone.TITLE)
     yield Line(f"As of {when(report.as_of)}.")
     yield Line()
-    yield from change_set_lines(plan.rows, width, entries=entries)
-    if plan.rows:
+    # What it would ask stands below, with the texts.
+    made = [row for row in plan.rows if row.operation != ASK]
+    yield from change_set_lines(made, width, entries=entries)
+    if made:
         yield Line()
     yield from passes_lines(report, width, entries)
     changed = {row.record_id: row.record_after for row in plan.rows}
@@ -53,8 +55,11 @@ def diff_lines(
 
 
 def _amount(rows: Sequence[JournalRow]) -> str:
-    sets = sum(1 for _ in groupby(rows, key=lambda row: row.number))
-    return f"{counted(sets, 'change')} of {counted(len(rows), 'record')}" if rows else "no changes"
+    made = [row for row in rows if row.operation != ASK]
+    sets = sum(1 for _ in groupby(made, key=lambda row: row.number))
+    amount = f"{counted(sets, 'change')} of {counted(len(made), 'record')}" if made else "no changes"
+    asked = len(rows) - len(made)
+    return f"{amount}, {counted(asked, 'question')}" if asked else amount
 
 
 def proposal_list_lines(session: CommandSession, proposals: Sequence[WaitingProposal]) -> Lines:

@@ -31,6 +31,7 @@ _WORDS = {
     Skip.REVIEW_BUDGET: "enough was proposed for one day",
     Refused.STALE_SOURCE: "a record changed meanwhile; the next run looks at it again",
     Refused.UNDONE_BY_PERSON: "a person took this very change back before",
+    Refused.KEPT_APART: "a person said that these say different things",
     Refused.DESTROYS: "it would remove a record that it may at most archive",
     Refused.MISMATCHED: "what it calls before and after are two records",
     Refused.TRUST_RAISED: "it would lend a text more trust than its sources have",

@@ -8,6 +8,7 @@ from dreaming import DAY, NOW, World, codes
 from talking import talk
 
 from agentcore.domain import PartialDate, SourceKind, SourceRef, Status, SubjectTime, Trust, to_text
+from agentcore.domain.question import QuestionCause
 from dream.domain import Refused
 from dream.interfaces.cli.render.reports import pass_lines
 from dream.options import VerificationMode
@@ -386,3 +387,14 @@ async def test_a_derived_entry_is_no_evidence_against_what_it_was_derived_from(w
     await world.add(derived)
     report, _ = await dream(world, supersede(LISBON, PORTO))
     assert codes(report) == [Refused.CLOSE_CALL]
+
+
+async def test_a_close_call_waits_for_a_person_and_the_one_they_keep_takes_the_place_of_the_other(world: World):
+    old, new = await world.add(LISBON, PORTO)
+    await dream(world, supersede(LISBON, PORTO))
+    (asked,) = await world.dreams.desk.questions()
+    assert (asked.question.cause, {one.id for one in asked.members}) == (QuestionCause.CLOSE_CALL, {old.id, new.id})
+    await world.dreams.desk.answer(asked.question.id, keep=new.id)
+    gone, kept = await world.get(old), await world.get(new)
+    assert (gone.status, gone.successor, kept.trust) == (Status.SUPERSEDED, new.id, Trust.CONFIRMED)
+    assert kept.reinforcement_count == 1

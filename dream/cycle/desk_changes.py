@@ -1,0 +1,195 @@
+"""Makes the change sets of what a person decides about entries and questions; no store is asked, nothing is written.
+
+A person may do what no pass may: raise trust, unpin, touch protected categories. So no guard judges these changes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceKind, SourceRef, exact_words
+from agentcore.domain.memory import MemoryEntry, Status, Trust
+from agentcore.domain.question import Question, QuestionCause, QuestionState, QuestionVerdict
+from agentcore.domain.records import Record
+from agentcore.domain.temporal import absorb, merged_fields
+from agentcore.domain.text import normalise
+from agentcore.domain.validity import superseded
+from dream.domain.change import Change, ChangeSet, fingerprint
+
+EDIT: Final = "edit"
+MERGE: Final = "merge"
+SUPERSEDE: Final = "supersede"
+ANSWER: Final = "answer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """Who decides, when and why.
+
+    Args:
+        by: Who, such as `person`.
+        at: When.
+        why: The reason in their words; None if they gave none.
+    """
+
+    by: str
+    at: datetime
+    why: str | None = None
+
+    def told(self, what: str) -> str:
+        """Return the reason of a change, for people.
+
+        Example:
+            >>> from datetime import UTC
+            >>> Decision(by="person", at=datetime(2025, 1, 1, tzinfo=UTC), why="She moved.").told("archived")
+            'archived by person: She moved.'
+        """
+        return f"{what} by {self.by}" + (f": {self.why}" if self.why else "")
+
+
+def edited(before: MemoryEntry, after: MemoryEntry, what: str, decision: Decision) -> ChangeSet | None:
+    """Return the change of one entry, None if there is none; a text that a person wrote is evidence of its own."""
+    if after == before:
+        return None
+    if after.content != before.content:
+        after = replace(
+            after, evidence=(said_by(decision, after),), trust=max(after.trust, Trust.STATED), updated_at=decision.at
+        )
+    change = Change[Record](before=before, after=after, reason=decision.told(what))
+    return ChangeSet(operation=EDIT, changes=(change,))
+
+
+def said_by(decision: Decision, entry: MemoryEntry) -> Evidence:
+    """Return the evidence of a text that somebody wrote by hand."""
+    return Evidence(
+        source=SourceRef(SourceKind.ENTRY, entry.id),
+        said_at=decision.at,
+        sentence=exact_words(entry.content),
+        verdict=EvidenceVerdict.PROVEN,
+        verified_by=decision.by,
+    )
+
+
+def merged(keep: MemoryEntry, others: Sequence[MemoryEntry], decision: Decision) -> list[Change[Record]]:
+    """Return the changes by which one entry takes over others that say the same; a person vouches for it."""
+    after = replace(absorb(keep, others), trust=Trust.CONFIRMED)
+    names = ", ".join(other.id for other in others)
+    kept = Change[Record](before=keep, after=after, reason=decision.told(f"took over {names},"))
+    return [kept, *(_merged_into(keep.id, other, decision) for other in others)]
+
+
+def _merged_into(heir: str, entry: MemoryEntry, decision: Decision) -> Change[Record]:
+    what = f"merged into {heir}"
+    after = replace(
+        entry,
+        status=Status.ARCHIVED,
+        # Without the person's words: these are kept where a forget finds them, in the journal and with the question.
+        status_reason=f"{what} by {decision.by}",
+        successor=heir,
+        status_at=decision.at,
+        valid_until=None,
+    )
+    return Change[Record](before=entry, after=after, reason=decision.told(what))
+
+
+def replaced(keep: MemoryEntry, others: Sequence[MemoryEntry], decision: Decision) -> list[Change[Record]]:
+    """Return the changes by which one entry takes the place of others that do not hold; a person vouches for it."""
+    kept: list[Change[Record]] = []
+    after = replace(keep, trust=Trust.CONFIRMED)
+    if after != keep:
+        kept.append(Change[Record](before=keep, after=after, reason=decision.told("confirmed")))
+    return [*kept, *(_superseded(keep, other, decision) for other in others)]
+
+
+def _superseded(heir: MemoryEntry, entry: MemoryEntry, decision: Decision) -> Change[Record]:
+    what = f"superseded by {heir.id}, decided"
+    after = superseded(entry, by=heir, reason=f"{what} by {decision.by}", at=decision.at)
+    return Change[Record](before=entry, after=after, reason=decision.told(what))
+
+
+def rewritten(
+    entry_id: str, content: str, members: Sequence[MemoryEntry], decision: Decision, *, says_the_same: bool
+) -> list[Change[Record]]:
+    """Return the changes by which a new text takes the place of *members*.
+
+    Args:
+        entry_id: Of the new entry.
+        content: Its text, clean.
+        members: What it takes the place of, the filing is the oldest one's.
+        decision: Who decides.
+        says_the_same: Whether they say the same, so that what was observed of them counts for the new text.
+    """
+    fields = merged_fields(members)
+    oldest = min(members, key=lambda entry: (entry.created_at, entry.id))
+    new = MemoryEntry(
+        id=entry_id,
+        scope=oldest.scope,
+        content=content,
+        category=oldest.category,
+        tags=fields.tags,
+        base=fields.base,
+        created_at=fields.created_at if says_the_same else decision.at,
+        recorded_at=decision.at,
+        last_seen_at=decision.at,
+        own_count=0 if says_the_same else 1,
+        absorbed=fields.absorbed if says_the_same else (),
+        subject_time=fields.subject_time if says_the_same else None,
+        metadata=fields.metadata,
+        sources=fields.sources,
+        trust=Trust.CONFIRMED,
+        pinned=fields.pinned,
+    )
+    new = replace(new, evidence=(said_by(decision, new),))
+    reason = decision.told(f"written in the place of {', '.join(member.id for member in members)}")
+    made = Change[Record](before=None, after=new, reason=reason)
+    gone = [
+        _merged_into(new.id, member, decision) if says_the_same else _superseded(new, member, decision)
+        for member in members
+    ]
+    return [made, *gone]
+
+
+def settled(
+    question: Question,
+    verdict: QuestionVerdict | None,
+    decision: Decision,
+    result: str | None = None,
+) -> Change[Record]:
+    """Return the change that closes a question; dismissed without a verdict."""
+    state = QuestionState.DISMISSED if verdict is None else QuestionState.RESOLVED
+    after = replace(
+        question,
+        state=state,
+        verdict=verdict,
+        result=None if result is None else SourceRef(SourceKind.ENTRY, result),
+        answered_by=decision.by,
+        answered_at=decision.at,
+        reason=decision.why,
+    )
+    return Change[Record](before=question, after=after, reason=decision.told(f"{verdict or state}, said"))
+
+
+def change_set(operation: str, changes: Sequence[Change[Record]]) -> ChangeSet:
+    """Return changes as one operation; whoever takes it back is not asked by a dream to have it done again."""
+    retired = [change.before for change in changes if _retires(change) and change.before is not None]
+    marks = {entry.id: fingerprint(operation, entry) for entry in retired}
+    return ChangeSet(operation=operation, changes=tuple(changes), fingerprints=marks)
+
+
+def _retires(change: Change[Record]) -> bool:
+    before, after = change.before, change.after
+    return (
+        isinstance(before, MemoryEntry) and isinstance(after, MemoryEntry) and before.is_active and not after.is_active
+    )
+
+
+def says_the_same(question: Question) -> bool:
+    """Tell whether the members of a question are alike; of the other causes at most one holds."""
+    return question.cause is QuestionCause.NEAR_DUPLICATE
+
+
+def twin_of(content: str, members: Sequence[MemoryEntry]) -> MemoryEntry | None:
+    """Return the member that says just this text already."""
+    text = normalise(content)
+    return next((member for member in members if normalise(member.content) == text), None)
