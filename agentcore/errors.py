@@ -9,6 +9,7 @@
     │   ├── FrozenOptionsError
     │   ├── InvalidLanguageError
     │   ├── ForgottenSourceError
+    │   ├── InvalidBackupError
     │   └── UnknownRecordError
     ├── HostError                   the host cannot do this now
     │   ├── HostNotStartedError
@@ -107,6 +108,13 @@ class UnknownRecordError(InvalidInputError):
         self.matches = matches
         what = "several: give more characters" if matches > 1 else "none in this scope: check it and the scope"
         super().__init__(f"The {kind} id {value[:80]!r} fits {what}.")
+
+
+class InvalidBackupError(InvalidInputError):
+    """A file is no backup that can be restored."""
+
+    def __init__(self, *, path: str, problem: str) -> None:
+        super().__init__(f"The backup {path} cannot be used: {problem}.")
 
 
 class HostError(AgentcoreError):

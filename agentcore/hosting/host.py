@@ -10,10 +10,12 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import ServiceMissingError
 from agentcore.hosting.lifecycle import Lifecycle
 from agentcore.hosting.switches import UNCHANGED, addressed
+from agentcore.stores.sql.sql_storage import SqlStorage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import timedelta
+    from pathlib import Path
 
     from agentcore.clock import Clock
     from agentcore.domain.capability import Capability
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from agentcore.hosting.wisps import WispLog
     from agentcore.hosting.workspace import AgentWorkspace
     from agentcore.llm.gate import BusyGate
+    from agentcore.stores.sql.backup import Backup
     from agentcore.stores.storage import Storage
     from agentcore.stores.values import SwitchSetting
     from dream.cycle.desk import Desk
@@ -323,6 +326,25 @@ class Host(Lifecycle):
         See `ScopedHost.configure`.
         """
         return await self._default.configure(where, workspace=workspace, dream=dream, learning=learning)
+
+    async def backup(self, folder: Path | None = None) -> Backup:
+        """Back up the memory of all scopes as it is now, while it is in use, and read the copy back.
+
+        The key of forgotten texts, settings, directives and documents of workspaces are no part of it.
+
+        Args:
+            folder: Where to; by default a folder beside the data directory.
+
+        Returns:
+            The backup: `path`, and what it holds.
+
+        Raises:
+            StorageUnavailableError: the memory is in no file, or the folder cannot be written.
+        """
+        storage = self._parts.storage
+        if not isinstance(storage, SqlStorage):
+            raise ServiceMissingError(service="backup", method="with_storage")
+        return await storage.backup(folder)
 
     def tools(self, **settings: Unpack[ToolArguments]) -> AgentTools:
         """Return what the agent's model may do with the default scope; see `ScopedHost.tools`."""

@@ -1,14 +1,17 @@
 """Bring a database to the schema this code reads; Alembic is imported only when there is something to migrate."""
 
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 
-from sqlalchemy import Connection, Dialect, Engine, text
+from sqlalchemy import Connection, Dialect, Engine, delete, insert, text
 from sqlalchemy.dialects import registry
 from sqlalchemy.schema import CreateIndex, CreateTable
 
+from agentcore.domain.temporal import to_micros
 from agentcore.errors import StorageCorruptError, StorageTooNewError, StorageTooOldError
-from agentcore.stores.sql.schema import KNOWN_REVISIONS, RETIRED_REVISIONS, REVISION, WHERE, metadata
+from agentcore.stores.sql.backup import Backup, copy_before_migration
+from agentcore.stores.sql.schema import KNOWN_REVISIONS, RETIRED_REVISIONS, REVISION, WHERE, known_copies, metadata
 from agentcore.stores.sql.sqlite import driver_connection, driver_of, use_write_ahead_log
 
 _VERSION_TABLE = "alembic_version"
@@ -17,10 +20,16 @@ _FOUND = f"SELECT version_num FROM {_VERSION_TABLE}"  # noqa: S608 - a constant
 _OURS = frozenset({_VERSION_TABLE, "scopes", "change_feed"})
 
 
-def migrate(engine: Engine, *, path: str) -> None:
+def migrate(engine: Engine, *, path: str, at: datetime | None = None) -> None:
     """Create, upgrade or accept the schema of *engine*; somebody else's file is left as it was.
 
+    Args:
+        engine: The database.
+        path: What errors call it.
+        at: When: a file that is upgraded is backed up before; None keeps no copy.
+
     Raises:
+        StorageUnavailableError: there is no room for the copy; nothing was upgraded.
         StorageTooNewError: the schema comes from a later version.
         StorageTooOldError: the schema is older than the oldest that can be migrated.
         StorageCorruptError: the file holds somebody else's tables.
@@ -34,7 +43,20 @@ def migrate(engine: Engine, *, path: str) -> None:
     if found is None:
         _create(engine)
     elif found != REVISION:
+        database = engine.url.database
+        made = copy_before_migration(Path(database), found, at) if at is not None and database else None
         _upgrade(engine)
+        if made is not None and at is not None:
+            _note(engine, made, at)
+
+
+def _note(engine: Engine, made: Backup, at: datetime) -> None:
+    """Note the copy, which a certificate of an erasure names; that of an earlier migration is gone."""
+    count = made.entries + made.turns + made.skills
+    row = {"kind": "migration", "place": str(made.path), "records": count, "made_at": to_micros(at)}
+    with engine.begin() as connection:
+        connection.execute(delete(known_copies).where(known_copies.c.kind == "migration"))
+        connection.execute(insert(known_copies).values(row))
 
 
 def _revision(engine: Engine, path: str) -> str | None:

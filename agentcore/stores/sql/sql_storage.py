@@ -16,15 +16,17 @@ from agentcore.clock import Clock
 from agentcore.domain.actor import HOST, Actor
 from agentcore.domain.decay import Decay
 from agentcore.domain.scope import Scope
+from agentcore.domain.temporal import to_micros
 from agentcore.errors import HostNotStartedError, StorageUnavailableError
 from agentcore.stores.acting import Acting, acting
 from agentcore.stores.sql.authorship import keep_authorship
+from agentcore.stores.sql.backup import Backup, backup_folder, write_backup
 from agentcore.stores.sql.conclusions import settle
 from agentcore.stores.sql.feed import record_activity
 from agentcore.stores.sql.forget_key import ForgetKey
 from agentcore.stores.sql.migrate import migrate
 from agentcore.stores.sql.prepared import Rows
-from agentcore.stores.sql.schema import scopes, settings
+from agentcore.stores.sql.schema import known_copies, scopes, settings
 from agentcore.stores.sql.settings import FORMER_SALT
 from agentcore.stores.sql.sqlite import (
     BUSY_TIMEOUT,
@@ -63,6 +65,8 @@ class SqlStorage:
         decay: How importance is read.
         busy_timeout: How long to wait for another process that holds the file.
         synchronous: When what is written reaches the disk itself.
+        key: Recognises forgotten texts; None is that of the file's folder.
+        keeps_copies: Whether a copy is kept before a migration.
 
     Raises:
         StorageError: at `start` and in every transaction, when the file cannot be used.
@@ -76,6 +80,8 @@ class SqlStorage:
         decay: Decay | None = None,
         busy_timeout: timedelta = BUSY_TIMEOUT,
         synchronous: Synchronous = Synchronous.NORMAL,
+        key: ForgetKey | None = None,
+        keeps_copies: bool = True,
     ) -> None:
         self._path = path
         self._clock = clock
@@ -91,7 +97,8 @@ class SqlStorage:
         self._read_threads: ThreadPoolExecutor | None = None
         self._log_holds_forgotten = False
         self._scope_keys: dict[Scope, int] = {}
-        self._key = ForgetKey(None if path is None else path.parent)
+        self._key = key or ForgetKey(None if path is None else path.parent)
+        self._keeps_copies = keeps_copies
 
     @property
     def decay(self) -> Decay:
@@ -166,8 +173,7 @@ class SqlStorage:
         made: list[Path] = []
         try:
             await _on(self._read_threads, lambda: self._copy(made))
-            copy = SqlStorage(made[0] / FILE_NAME, clock=self._clock, decay=self._decay)
-            copy._key = self._key
+            copy = SqlStorage(made[0] / FILE_NAME, clock=self._clock, decay=self._decay, key=self._key)
             await copy.start()
             try:
                 yield copy
@@ -177,13 +183,38 @@ class SqlStorage:
             for folder in made:
                 await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
+    async def backup(self, folder: Path | None = None) -> Backup:
+        """Back everything up as it is now, while it is in use, and read the copy back.
+
+        Args:
+            folder: Where to; by default a folder beside that of the database.
+
+        Raises:
+            StorageUnavailableError: the memory is in no file, or the folder cannot be written.
+            InvalidBackupError: what was written is damaged; nothing is left of it.
+        """
+        if self._path is None:
+            raise StorageUnavailableError(
+                path=self._name, problem="cannot be backed up", remedy="give the host a data directory"
+            )
+        database, target = self._path, folder or backup_folder(self._path.parent)
+        made = await _on(self._read_threads, lambda: write_backup(database, target, self._clock.now()))
+        await _on(self._write_thread, lambda: self._note_copy(made))
+        return made
+
+    def _note_copy(self, made: Backup) -> None:
+        count = made.entries + made.turns + made.skills
+        row = {"kind": "backup", "place": str(made.path), "records": count, "made_at": to_micros(self._clock.now())}
+        with storage_faults(self._name), _open_engine(self._writer).begin() as connection:
+            connection.execute(insert(known_copies).values(row))
+
     def _open(self) -> None:
         with storage_faults(self._name):
             if self._path is not None:
                 self._make_private(self._path)
                 sweep_snapshots(self._path.parent)
             self._writer = self._engine(writes=True)
-            migrate(self._writer, path=self._name)
+            migrate(self._writer, path=self._name, at=self._clock.now() if self._keeps_copies else None)
             self._reader = self._writer if self._path is None else self._engine(writes=False)
             self._take_salts(self._writer, self._reader)
             self._readers = None if self._path is None else Readers(self._reader)

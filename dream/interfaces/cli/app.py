@@ -23,6 +23,11 @@ _HOME = "dream.interfaces.cli.commands"
 COMMANDS = {
     "demo": ("demo:demo", "Dream once on six ready-made weeks of memory, and show it all."),
     "import": ("exchange:import_", "Add what a file holds and the memory does not."),
+    "backup": ("backup:backup", "Copy the whole memory to a file, while it is in use, and read it back."),
+    "restore-backup": (
+        "backup:restore_backup",
+        "Put a backup in the place of the memory, without what was forgotten.",
+    ),
     "export": ("exchange:export", "Write every record of the scope as sorted JSON lines."),
     "remember": ("memory:remember", "Remember a text, or reinforce it if it is known."),
     "recall": ("memory:recall", "Find the entries that answer a question best."),

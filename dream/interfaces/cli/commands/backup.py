@@ -1,0 +1,72 @@
+"""Runs `dream backup` and `dream restore-backup`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from dream.interfaces.cli.render.backups import backup_lines, restored_lines, restoring_lines
+from dream.interfaces.cli.session import Access, CliSession
+
+if TYPE_CHECKING:
+    from agentcore.stores.sql.backup import Backup
+
+_QUESTION = "Put it in the place of what is there?"
+_DECLINED = "Nothing was restored."
+
+
+async def backup(*, to: Path | None = None, session: CliSession) -> None:
+    """Copy the memory of all scopes to a file, while it is in use, and read the copy back.
+
+    Args:
+        to: The folder; else one beside the data folder.
+        session: Whose memory.
+    """
+    async with session.host(Access.LOOK, dreams=False) as host:
+        made = await host.backup(to)
+    session.screen.show(lambda: _json(made), lambda: backup_lines(made))
+
+
+async def restore_backup(
+    file: Path,
+    /,
+    *,
+    without_forgets: Annotated[bool, Parameter(negative="")] = False,
+    yes: Annotated[bool, Parameter(negative="")] = False,
+    session: CliSession,
+) -> None:
+    """Put a backup in the place of the memory of all scopes; end every process that uses it first.
+
+    What is there is backed up before. What was forgotten since the backup was made is forgotten in it as well, and
+    off-limits topics stay.
+
+    Args:
+        file: The backup.
+        without_forgets: Restore although the database there is damaged and cannot tell what was forgotten since.
+        yes: Ask nobody; scripts have to say it.
+        session: Whose memory.
+    """
+    from agentcore.stores.sql.backup import examined  # noqa: PLC0415 - the database takes half a second
+    from agentcore.stores.sql.restore import restore_backup as restore  # noqa: PLC0415 - as above
+
+    found = examined(file)
+    lines = restoring_lines(found, session.database, session.screen.width)
+    if not yes and not session.screen.confirm(lines, question=_QUESTION, declined=_DECLINED):
+        return
+    done = await restore(file, session.data_dir, session.clock, obeying=not without_forgets)
+    session.screen.show(
+        lambda: {
+            "restored": _json(found),
+            "former": None if done.former is None else _json(done.former),
+            "forgotten_since": {
+                str(scope): {"removed": list(one.removed), "redacted": list(one.redacted)}
+                for scope, one in done.obeyed.items()
+            },
+        },
+        lambda: restored_lines(done, session.screen.width),
+    )
+
+
+def _json(made: "Backup") -> dict[str, Any]:
+    counts = {"entries": made.entries, "turns": made.turns, "skills": made.skills}
+    return {"path": str(made.path), "bytes": made.size, "schema": made.revision, **counts}
