@@ -14,6 +14,7 @@ from collections.abc import Generator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
@@ -74,7 +75,7 @@ def write_backup(database: Path, folder: Path, at: datetime, *, mark: str = "") 
         StorageUnavailableError: the folder or the file cannot be written, or the database not read.
         InvalidBackupError: what was written is damaged; nothing is left of it.
     """
-    name = f"{at:%Y%m%dT%H%M%S}{at.microsecond:06d}Z{mark}{_SUFFIX}"
+    name = f"{at:%Y%m%dT%H%M%S}{at.microsecond:06d}Z{mark}"
     with _said_of(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _sweep(folder)
@@ -85,11 +86,11 @@ def write_backup(database: Path, folder: Path, at: datetime, *, mark: str = "") 
         found = examined(partial)
         with _said_of(folder):
             _flush(partial)
-            target = folder / name
-            os.link(partial, target)
+            target = _linked(partial, folder, name)
             _flush(folder)
     finally:
-        partial.unlink(missing_ok=True)
+        for left in (partial, partial.with_name(f"{partial.name}-journal")):
+            left.unlink(missing_ok=True)
     return replace(found, path=target)
 
 
@@ -118,6 +119,18 @@ def examined(path: Path) -> Backup:
     if revision not in KNOWN_REVISIONS:
         raise InvalidBackupError(path=str(path), problem="a later version wrote it; upgrade agentcore-dream")
     return Backup(path=path, size=path.stat().st_size, revision=str(revision), **counts)
+
+
+def _linked(partial: Path, folder: Path, name: str) -> Path:
+    """Give a file its name, or the next that is free: no backup takes the place of another."""
+    for ending in chain((_SUFFIX,), (f"-{number}{_SUFFIX}" for number in count(2))):
+        target = folder / f"{name}{ending}"
+        try:
+            os.link(partial, target)
+        except FileExistsError:
+            continue
+        return target
+    raise AssertionError
 
 
 def copy_before_migration(database: Path, found: str, at: datetime) -> Backup:
@@ -155,7 +168,7 @@ def _new_file(folder: Path) -> Path:
 
 def _sweep(folder: Path) -> None:
     """Remove what processes left that were killed while they wrote."""
-    for left in folder.glob(f"*{_PARTIAL}"):
+    for left in folder.glob(f"*{_PARTIAL}*"):  # its journal, too
         with suppress(ValueError, OSError):
             host, pid, mark, _ = left.name.split("~")
             if is_gone(host, int(pid), mark):
