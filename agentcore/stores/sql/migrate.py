@@ -59,6 +59,11 @@ def _note(engine: Engine, made: Backup, at: datetime) -> None:
         connection.execute(insert(known_copies).values(row))
 
 
+def is_current(engine: Engine, path: str) -> bool:
+    """Tell whether a database can be read as it is."""
+    return _revision(engine, path) == REVISION
+
+
 def _revision(engine: Engine, path: str) -> str | None:
     """Return the schema's revision, or None when there is nothing yet; the look takes no lock."""
     with driver_connection(engine) as driver:

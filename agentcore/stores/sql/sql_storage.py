@@ -24,8 +24,9 @@ from agentcore.stores.sql.backup import Backup, backup_folder, write_backup
 from agentcore.stores.sql.conclusions import settle
 from agentcore.stores.sql.feed import record_activity
 from agentcore.stores.sql.forget_key import ForgetKey
-from agentcore.stores.sql.migrate import migrate
+from agentcore.stores.sql.migrate import is_current, migrate
 from agentcore.stores.sql.prepared import Rows
+from agentcore.stores.sql.reading_only import ReadingPlace, is_unwritable
 from agentcore.stores.sql.schema import known_copies, scopes, settings
 from agentcore.stores.sql.settings import FORMER_SALT
 from agentcore.stores.sql.sqlite import (
@@ -96,6 +97,8 @@ class SqlStorage:
         self._write_thread: ThreadPoolExecutor | None = None
         self._read_threads: ThreadPoolExecutor | None = None
         self._log_holds_forgotten = False
+        self._place: ReadingPlace | None = None
+        self._refusal: StorageUnavailableError | None = None
         self._scope_keys: dict[Scope, int] = {}
         self._key = key or ForgetKey(None if path is None else path.parent)
         self._keeps_copies = keeps_copies
@@ -199,7 +202,8 @@ class SqlStorage:
             )
         database, target = self._path, folder or backup_folder(self._path.parent)
         made = await _on(self._read_threads, lambda: write_backup(database, target, self._clock.now()))
-        await _on(self._write_thread, lambda: self._note_copy(made))
+        if self._refusal is None:  # where nothing can be written, nothing is noted either
+            await _on(self._write_thread, lambda: self._note_copy(made))
         return made
 
     def _note_copy(self, made: Backup) -> None:
@@ -209,6 +213,23 @@ class SqlStorage:
             connection.execute(insert(known_copies).values(row))
 
     def _open(self) -> None:
+        """Open to write, or to read alone where the folder or the disk allows no more."""
+        try:
+            self._open_to_write()
+        except StorageUnavailableError as refusal:
+            if self._path is None or not self._path.is_file() or not is_unwritable(refusal):
+                raise
+            if self._writer is not None:
+                self._writer.dispose()
+            self._writer, self._refusal = None, refusal
+            self._place = ReadingPlace(self._path)
+            with storage_faults(self._name):
+                self._reader = self._engine(writes=False)
+                if not is_current(self._reader, self._name):
+                    raise
+                self._readers = Readers(self._reader)
+
+    def _open_to_write(self) -> None:
         with storage_faults(self._name):
             if self._path is not None:
                 self._make_private(self._path)
@@ -232,12 +253,21 @@ class SqlStorage:
             self._clear_log(writer)
 
     def _engine(self, *, writes: bool) -> Engine:
-        return sqlite_engine(self._path, writes=writes, busy_timeout=self._busy_timeout, synchronous=self._synchronous)
+        address = None if self._place is None else self._place.address
+        return sqlite_engine(
+            self._path,
+            writes=writes,
+            busy_timeout=self._busy_timeout,
+            synchronous=self._synchronous,
+            address=address,
+        )
 
     def _open_prompt_reader(self) -> None:
         """Open the connection of `present`, which waits for no other process, and have it read the schema."""
         with storage_faults(self._name):
-            self._prompt_reader = sqlite_engine(self._path, writes=False, busy_timeout=timedelta()).connect()
+            address = None if self._place is None else self._place.address
+            reader = sqlite_engine(self._path, writes=False, busy_timeout=timedelta(), address=address)
+            self._prompt_reader = reader.connect()
             revision_of = SCOPE_REVISION.bound(self._prompt_reader)
             revision_of({MY_SCOPE: UNKNOWN_SCOPE})
         self._revision_of = revision_of
@@ -267,6 +297,8 @@ class SqlStorage:
         if self._writer is not None:
             self._clear_log(self._writer)
             self._writer.dispose()
+        if self._place is not None:
+            self._place.remove()
         self._writer = self._reader = self._readers = None
 
     def _read(self, scope: Scope, work: Callable[[ReadView], T]) -> T:
@@ -279,6 +311,8 @@ class SqlStorage:
         return _reading_in_memory(_open_engine(self._writer)) if self._readers is None else self._readers.reading()
 
     def _write(self, scope: Scope, work: Callable[[UnitOfWork], T], origin: Origin, asking: Acting) -> T:
+        if self._refusal is not None:
+            raise self._refusal.with_traceback(None)
         writer = _open_engine(self._writer)
         with storage_faults(self._name), writer.begin() as connection:
             scope_id = self._known_scope(connection, scope) or _new_scope(connection, scope)

@@ -59,15 +59,18 @@ def sqlite_engine(
     writes: bool,
     busy_timeout: timedelta = BUSY_TIMEOUT,
     synchronous: Synchronous = Synchronous.NORMAL,
+    address: str | None = None,
 ) -> Engine:
     """Open an engine on the file *path*, or on a private database in memory when it is None.
 
     The writing engine begins IMMEDIATE, so that a transaction never fails half-way for want of the write lock; the
     reading one is barred from writing by the database itself. Both wait *busy_timeout* for another process that holds
-    the file.
+    the file. An *address* is opened in place of the path: where the file lies, and how.
     """
     url = URL.create("sqlite+sharing", database=str(path) if path else ":memory:")
     options: dict[str, Any] = {"connect_args": {"check_same_thread": False, "timeout": busy_timeout.total_seconds()}}
+    if address is not None:
+        options["creator"] = lambda: sqlite3.connect(address, uri=True, **options["connect_args"])
     if path is None:
         options["poolclass"] = StaticPool
     engine = create_engine(url, execution_options={"compiled_cache": _STATEMENTS}, **options)

@@ -1,6 +1,7 @@
 """Storages for the tests of the SQL store, stopped at the end whatever happens."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+import tempfile
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -40,3 +41,13 @@ async def open_storage(clock: ManualClock) -> AsyncGenerator[Opener]:
 @pytest.fixture
 async def storage(open_storage: Opener, path: Path) -> SqlStorage:
     return await open_storage(path)
+
+
+@pytest.fixture
+def guarded() -> Generator[Path]:
+    """A folder that whoever is unprivileged may use, until a test takes its permissions away."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        yield folder
+        folder.chmod(0o777)

@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-import tempfile
 from collections.abc import Generator
 from contextlib import closing, contextmanager
 from datetime import timedelta
@@ -38,16 +37,6 @@ def unprivileged() -> Generator[None]:
         yield
     finally:
         os.seteuid(0)
-
-
-@pytest.fixture
-def guarded(clock: ManualClock) -> Generator[Path]:
-    """A folder that whoever is unprivileged may use, until a test takes its permissions away."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        folder.chmod(0o777)
-        yield folder
-        folder.chmod(0o777)
 
 
 def put(path: Path, content: bytes) -> bytes:
@@ -211,9 +200,12 @@ async def test_a_new_database_in_a_read_only_folder_is_said_so(guarded: Path):
         assert "cannot be created: make that folder writable" in await sentence_of_opening(guarded / "a.db")
 
 
-async def test_a_database_in_a_read_only_folder_is_said_so(guarded: Path):
+async def test_an_older_database_in_a_read_only_folder_is_said_so(guarded: Path):
     path = guarded / "a.db"
     await filled(path)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("UPDATE alembic_version SET version_num = '0020'")
+        database.commit()
     allow(path, 0o444)
     allow(guarded, 0o555)
     before = content(path)
