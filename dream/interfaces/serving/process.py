@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import socket
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -83,6 +84,8 @@ async def serve_http(host: Host, options: ServeOptions, bound: socket.socket, *,
         lifespan="on",
         ws="none",
     )
+    # Addresses of requests hold what was searched for: that is memory content, and no line of a log.
+    logging.getLogger("uvicorn.access").setLevel(logging.CRITICAL)
     server = _Uvicorn(config, ready)
     with stopping_on_signals(server.end):
         async with asyncio.TaskGroup() as tasks:

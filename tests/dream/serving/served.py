@@ -1,8 +1,11 @@
-"""A server on a port of this machine, in the loop of the test, and clients of it."""
+"""A server on a port of this machine, in the loop of the test or in a process of its own, and clients of it."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import re
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,10 +34,15 @@ class Served:
     url: str
     client: httpx2.AsyncClient
 
-    async def client_of(self, name: str, *rights: str, reach: str = "*/*/*", **lifetime: Any) -> httpx2.AsyncClient:
-        """Return a client with a token of its own; who asks for it closes it."""
+    @asynccontextmanager
+    async def client_of(
+        self, name: str, *rights: str, reach: str = "*/*/*", **lifetime: Any
+    ) -> AsyncIterator[httpx2.AsyncClient]:
+        """Yield a client with a token of its own."""
         secret, _ = await self.host.tokens.create(name, scopes=[reach], rights=rights, **lifetime)
-        return httpx2.AsyncClient(base_url=self.url, headers={"Authorization": f"Bearer {secret}"})
+        headers = {"Authorization": f"Bearer {secret}"}
+        async with httpx2.AsyncClient(base_url=self.url, headers=headers, timeout=60) as client:
+            yield client
 
     async def finished(self, answer: httpx2.Response) -> dict[str, Any]:
         """Return the report of a run that was begun, at its end."""
@@ -64,3 +72,51 @@ async def served(
             async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=60) as client:
                 yield Served(host, url, client)
             host.request_stop()
+
+
+@dataclass(frozen=True)
+class ServedProcess:
+    """`dream serve` in a process of its own.
+
+    Args:
+        process: The process.
+        data: Its data directory.
+        url: Where it listens.
+        log: What it wrote to stderr.
+    """
+
+    process: subprocess.Popen[str]
+    data: Path
+    url: str
+    log: Path
+
+    def token(self, name: str, *options: str) -> str:
+        """Make a token as a person does."""
+        command = [sys.executable, "-m", "dream", "--data", str(self.data), "token", "create", name, *options]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    def client(self, secret: str | None = None) -> httpx2.Client:
+        """Return a client with a token, by default that of this machine."""
+        given = secret or (self.data / "serve.token").read_text(encoding="utf-8").strip()
+        return httpx2.Client(base_url=self.url, headers={"Authorization": f"Bearer {given}"}, timeout=60)
+
+
+@contextmanager
+def serving_process(folder: Path, *options: str) -> Iterator[ServedProcess]:
+    """Run `dream serve` for the length of the block."""
+    data, log = folder / "data", folder / "log.txt"
+    command = [sys.executable, "-m", "dream", "--data", str(data), "serve", "--port", "0", *options]
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            told = process.stdout.readline()
+            found = re.search(r"http://[0-9.]+:\d+", told)
+            assert found is not None, (told, log.read_text())
+            yield ServedProcess(process, data, found[0], log)
+        finally:
+            if process.poll() is None:
+                process.terminate()
+            process.wait(60)

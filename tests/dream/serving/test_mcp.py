@@ -1,0 +1,162 @@
+"""MCP: the official client drives every tool, over HTTP and over stdio."""
+
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import mcp
+import pytest
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from served import Served, served
+
+from agentcore import AgentHostBuilder
+from dream.interfaces.mcp.server import TOOLS
+
+TEA = "Ana likes green tea"
+
+
+@asynccontextmanager
+async def over_http(server: Served, http: httpx2.AsyncClient, query: str = "") -> AsyncIterator[mcp.Client]:
+    async with mcp.Client(streamable_http_client(f"{server.url}/mcp{query}", http_client=http)) as client:
+        yield client
+
+
+def on_stdio(folder: Path, *options: str) -> mcp.Client:
+    arguments = ["-m", "dream", "--data", str(folder), "--workspace", str(folder), "mcp", *options]
+    return mcp.Client(stdio_client(StdioServerParameters(command=sys.executable, args=arguments)))
+
+
+async def done(client: mcp.Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    """Call a tool, and return what it says by its schema."""
+    answer = await client.call_tool(tool, arguments)
+    assert not answer.is_error, answer.content
+    assert answer.structured_content is not None
+    return answer.structured_content
+
+
+async def refused(client: mcp.Client, tool: str, **arguments: Any) -> str:
+    answer = await client.call_tool(tool, arguments)
+    assert answer.is_error
+    return answer.content[0].text
+
+
+async def drive_every_tool(client: mcp.Client) -> None:
+    called: set[str] = set()
+
+    async def call(tool: str, **arguments: Any) -> dict[str, Any]:
+        called.add(tool)
+        return await done(client, tool, **arguments)
+
+    made = await call("remember", content=TEA, category="people/ana", tags=["drinks"], importance="high")
+    assert (await call("recall", query="what tea"))["memories"][0]["id"] == made["id"]
+    assert (await call("recall_memory", query="what tea", limit=3))["results"][0]["content"] == TEA
+    assert TEA in (await call("context_for_turn", session_id="s1", message="Which tea does Ana like?"))["text"]
+    assert (await call("my_stats"))["entries"]["active"] == 1
+    why = await call("why", id=made["id"])
+    assert why["writes"][0]["action"] == "added"
+    assert (await call("plan"))["plan_id"]
+    run = await call("run_dreaming_cycle", max_outputs=5)
+    assert run["state"] == "finished"
+    assert (await call("show_run", run_id=run["run_id"]))["run_id"] == run["run_id"]
+    assert (await call("undo_run", run_id=run["run_id"]))["kind"] == "undo"
+    assert (await call("dreaming_status"))["pending_count"] == 0
+    assert (await call("review"))["proposals"] == []
+    assert (await call("schedule_dream"))["reason"] in {None, "already_pending"}
+    await call("edit_document", text="Ana likes tea.", section=["People"])
+    await call("edit_document", text="Ana likes coffee.", replaces="Ana likes tea.")
+    assert "Ana likes coffee." in (await call("read_document"))["text"]
+    assert (await call("forget", id=made["id"], begins=TEA))["set_aside"] == made["id"]
+    assert (await call("recall", query="what tea"))["memories"] == []
+    assert called == {tool.name for tool in TOOLS}
+
+
+async def test_the_official_client_drives_every_tool_over_http(tmp_path: Path):
+    (tmp_path / "notes").mkdir()
+    builder = AgentHostBuilder(tmp_path).with_workspace(tmp_path / "notes")
+    async with served(builder=builder) as server, over_http(server, server.client) as client:
+        await drive_every_tool(client)
+        (entry,) = await server.host.memory.list(status=None)
+        why = await done(client, "why", id=entry.id)
+        assert {write["actor"] for write in why["writes"]} == {"token:everything"}
+
+
+async def test_the_official_client_drives_every_tool_on_stdio(tmp_path: Path):
+    async with on_stdio(tmp_path) as client:
+        await drive_every_tool(client)
+
+
+async def test_every_tool_says_what_it_takes_gives_and_does(tmp_path: Path):
+    async with served(tmp_path) as server, over_http(server, server.client) as client:
+        tools = (await client.list_tools()).tools
+    assert [tool.name for tool in tools] == [tool.name for tool in TOOLS]
+    for tool in tools:
+        assert tool.description
+        assert tool.output_schema
+        assert tool.annotations.title
+        taken = dict(tool.input_schema.get("properties", {}))
+        assert "ctx" not in taken
+        assert all(one.get("description") for one in taken.values()), tool.name
+        assert tool.annotations.read_only_hint or tool.name in {
+            "remember", "forget", "edit_document", "plan", "undo_run", "schedule_dream", "run_dreaming_cycle"
+        }  # fmt: skip
+
+
+async def test_what_a_tool_cannot_do_it_says_in_a_sentence(tmp_path: Path):
+    async with served(tmp_path) as server, over_http(server, server.client) as client:
+        assert "There is no memory none" in await refused(client, "why", id="none")
+        assert "no workspace" in await refused(client, "read_document")
+        assert "begins" in await refused(client, "forget", id="none")
+        assert "query" in await refused(client, "recall", query=5)
+        assert "No proposal was named" in await refused(client, "review", action="approve")
+        assert "Unknown tool" in await refused(client, "obey")
+
+
+async def test_resources_and_the_prompt_are_there(tmp_path: Path):
+    (tmp_path / "notes").mkdir()
+    builder = AgentHostBuilder(tmp_path).with_workspace(tmp_path / "notes")
+    async with served(builder=builder) as server, over_http(server, server.client) as client:
+        await done(client, "edit_document", text="Ana likes tea.")
+        text = (await client.read_resource("dream://documents/MEMORY.md")).contents[0].text
+        assert "Ana likes tea." in text
+        run = await done(client, "run_dreaming_cycle")
+        newest = (await client.read_resource("dream://runs/newest")).contents[0].text
+        assert run["run_id"] in newest
+        assert run["run_id"] in (await client.read_resource(f"dream://runs/{run['run_id']}")).contents[0].text
+        prompt = (await client.get_prompt("use_memory")).messages[0].content.text
+        assert all(f"`{name}`" in prompt for name in ("recall", "remember", "forget"))
+
+
+async def test_a_token_reaches_with_tools_what_it_reaches_with_rest(tmp_path: Path):
+    async with served(tmp_path) as server, server.client_of("reader", "read", reach="acme/agent/ana") as reader:
+        async with over_http(server, reader) as client:
+            assert "right to write" in await refused(client, "remember", content=TEA)
+            assert (await done(client, "recall", query="tea"))["memories"] == []
+        async with over_http(server, reader, "?scope=acme/agent/ben") as client:
+            assert "does not reach this scope" in await refused(client, "recall", query="tea")
+
+
+@pytest.mark.parametrize(
+    ("options", "offered"),
+    [
+        (("--read-only",), {tool.name for tool in TOOLS if tool.is_read_only}),
+        (("--tools", "recall", "--tools", "remember"), {"recall", "remember"}),
+        (("--read-only", "--tools", "recall", "--tools", "remember"), {"recall"}),
+    ],
+)
+async def test_an_agent_is_offered_what_the_command_says(tmp_path: Path, options: tuple[str, ...], offered: set[str]):
+    async with on_stdio(tmp_path, *options) as client:
+        assert {tool.name for tool in (await client.list_tools()).tools} == offered
+        if "--read-only" in options:
+            assert "Unknown tool" in await refused(client, "forget", id="a", begins="b")
+
+
+def test_a_tool_that_does_not_exist_is_refused_before_anything_is_served(tmp_path: Path):
+    command = [sys.executable, "-m", "dream", "--data", str(tmp_path), "mcp", "--tools", "obey"]
+    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "choose among remember" in ended.stderr
