@@ -1,5 +1,7 @@
 """Puts the routes together."""
 
+import re
+from functools import cache
 from typing import Any, cast
 
 from fastapi import APIRouter, FastAPI, Request
@@ -40,7 +42,7 @@ def api() -> FastAPI:
     return app
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _refused(request: Request, error: Exception) -> Response:
     refused = cast("HTTPException", error)
     if isinstance(refused, Problem):
         return refused.response()
@@ -48,9 +50,20 @@ async def _refused(_: Request, error: Exception) -> Response:
     said = {404: "There is no such route: the OpenAPI document lists them all.", 405: "The route has no such method."}
     status = refused.status_code
     detail = said.get(status, "The request cannot be read: send what the OpenAPI document says.")
-    return Problem(
-        status=status, code=codes.get(status, "bad_request"), detail=detail, headers=refused.headers
-    ).response()
+    headers = {"Allow": ", ".join(_methods(request))} if status == 405 else refused.headers
+    return Problem(status=status, code=codes.get(status, "bad_request"), detail=detail, headers=headers).response()
+
+
+def _methods(request: Request) -> list[str]:
+    """Return the methods that the document knows for the path of a request."""
+    paths: dict[str, dict[str, Any]] = request.app.openapi()["paths"]
+    fitting = [path for path in paths if _pattern(path).fullmatch(request.url.path)]
+    return sorted({method.upper() for path in fitting for method in paths[path]})
+
+
+@cache
+def _pattern(path: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\{(\w+)\}", lambda one: ".+" if one[1] == "name" else "[^/]+", path))
 
 
 async def _invalid(_: Request, error: Exception) -> Response:

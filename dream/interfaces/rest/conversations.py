@@ -1,6 +1,5 @@
 """Serves conversations, the context of a turn, and feedback."""
 
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -27,6 +26,7 @@ from dream.interfaces.rest.shapes import (
     Feedback,
     FeedbackList,
     Forgotten,
+    Instant,
     NewFeedback,
     NewTurn,
     Sessions,
@@ -129,7 +129,7 @@ async def context_for_turn(call: Reading, body: ContextAsked) -> Response:
 
 
 @router.get("/feedback", tags=["feedback"], responses=answers(FeedbackList))
-async def list_feedback(call: Reading, limit: Limit = 50, since: datetime | None = None) -> Response:
+async def list_feedback(call: Reading, limit: Limit = 50, since: Instant | None = None) -> Response:
     """List signals about the agent's work, the newest first."""
     found = await call.services.feedback.newest(limit=limit, since=aware(since, "since"))
     return reply({"feedback": [to_image(one) for one in found]})

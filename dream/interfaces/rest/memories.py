@@ -1,6 +1,5 @@
 """Serves memories: list, search, get, why, remember, change, archive, restore, forget."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -34,6 +33,7 @@ from dream.interfaces.rest.shapes import (
     Forgotten,
     History,
     Hits,
+    Instant,
     Memory,
     MemoryChange,
     MemoryPage,
@@ -102,8 +102,8 @@ async def search(
     tag: Tags = None,
     level: Annotated[str | None, Query(max_length=32)] = None,
     about: Annotated[str | None, Query(max_length=100, description="A time, as 2025-05 or 1995..2003.")] = None,
-    created_after: datetime | None = None,
-    created_before: datetime | None = None,
+    created_after: Instant | None = None,
+    created_before: Instant | None = None,
     session_id: Annotated[str | None, Query(min_length=1, max_length=512, description="Whose need it is.")] = None,
     explain: Annotated[bool, Query(description="Say how each score came about; then nothing counts as used.")] = False,
 ) -> Response:

@@ -1,6 +1,5 @@
 """Serves how a scope stands: status, schedule, switches, usage, options, and Dense-Mem's `dreaming` routes."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
@@ -14,6 +13,7 @@ from dream.interfaces.rest.requests import Administering, Limit, Reading, Writin
 from dream.interfaces.rest.shapes import (
     DreamingStatus,
     DreamRequested,
+    Instant,
     Options,
     Paused,
     RunPage,
@@ -84,7 +84,7 @@ async def set_switches(call: Administering, body: SwitchChange) -> Response:
 @router.get("/usage", responses=answers(Usage))
 async def get_usage(
     call: Reading,
-    since: datetime | None = None,
+    since: Instant | None = None,
     by: Annotated[list[Literal["day", "pass", "model"]] | None, Query(max_length=3)] = None,
 ) -> Response:
     """Return what models cost, by day, pass and model."""

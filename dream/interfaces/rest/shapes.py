@@ -1,14 +1,25 @@
 """Describes requests and answers for the OpenAPI document; records have more fields than are listed here."""
 
+import re
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 Id = Annotated[str, Field(min_length=1, max_length=64)]
 Text = Annotated[str, Field(min_length=1, max_length=100_000)]
 Name = Annotated[str, Field(min_length=1, max_length=512)]
-Instant = datetime
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]")
+
+
+def _written(value: object) -> object:
+    """Refuse numbers, which would be read as seconds since 1970."""
+    if isinstance(value, datetime) or (isinstance(value, str) and _INSTANT.match(value)):
+        return value
+    raise ValueError("write an instant as in 2025-06-14T09:00:00Z")
+
+
+Instant = Annotated[datetime, BeforeValidator(_written)]
 
 
 class Body(BaseModel):
