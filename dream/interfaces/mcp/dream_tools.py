@@ -7,7 +7,7 @@ from pydantic import Field
 
 from agentcore.domain.access import Right
 from dream.interfaces.documents import dreaming_status_json, run_json
-from dream.interfaces.mcp.memory_tools import Found
+from dream.interfaces.mcp.memory_tools import EntryId, Found
 from dream.interfaces.mcp.offered import OfferedTool, ToolContext, call_of, caller_of, state_of
 
 RunId = Annotated[str, Field(min_length=1, max_length=300, description="The id of the run, or the beginning of it.")]
@@ -47,6 +47,12 @@ class Waiting(Found):
     """What waits for a person."""
 
     proposals: list[dict[str, Any]]
+
+
+class Asked(Found):
+    """What a person is asked."""
+
+    questions: list[dict[str, Any]]
 
 
 class Standing(Found):
@@ -107,6 +113,39 @@ async def review(
     return RunTold(**(await decide(proposals)).to_json())
 
 
+async def questions(ctx: ToolContext) -> Asked:
+    """List the questions about the memory that only a person can answer; ask your user, never answer for them."""
+    return Asked(questions=[one.to_json() for one in await call_of(ctx).services.desk.questions()])
+
+
+async def answer_question(
+    ctx: ToolContext,
+    question_id: Annotated[str, Field(min_length=1, max_length=64, description="The question, as listed.")],
+    how: Annotated[Literal["keep", "text", "distinct", "dismiss"], Field(description="What the person decided.")],
+    value: Annotated[str | None, Field(max_length=2_000, description="For keep the id, for text the text.")] = None,
+    why: Annotated[str | None, Field(max_length=1_000, description="Their reason.")] = None,
+) -> RunTold:
+    """Give a person's answer to a question: keep one memory, put a text in its place, tell apart, or dismiss."""
+    done = await call_of(ctx).services.desk.answer(
+        question_id,
+        keep=value if how == "keep" else None,
+        text=value if how == "text" else None,
+        distinct=how == "distinct",
+        dismiss=how == "dismiss",
+        why=why,
+    )
+    return RunTold(**done.to_json())
+
+
+async def confirm_memory(
+    ctx: ToolContext,
+    id: EntryId,  # noqa: A002 - what recall calls it
+    why: Annotated[str | None, Field(max_length=1_000, description="How the person confirmed it.")] = None,
+) -> RunTold:
+    """Mark a memory as confirmed by a person, who was shown it and said that it holds."""
+    return RunTold(**(await call_of(ctx).services.desk.confirm(id, why=why)).to_json())
+
+
 async def dreaming_status(ctx: ToolContext) -> Standing:
     """Tell which options are in force and who said so, the latest run, and how many proposals wait."""
     return Standing(**await dreaming_status_json(call_of(ctx).services.dreams))
@@ -129,6 +168,9 @@ DREAM_TOOLS: Final = (
     OfferedTool(undo_run, "Undo a dream", Right.WRITE, destroys=True),
     OfferedTool(schedule_dream, "Ask for a dream", Right.WRITE, repeats_well=True),
     OfferedTool(review, "Review proposals", Right.READ, destroys=True),
+    OfferedTool(questions, "Questions for a person", Right.READ),
+    OfferedTool(answer_question, "Answer a question", Right.REVIEW, destroys=True),
+    OfferedTool(confirm_memory, "Confirm a memory", Right.REVIEW, repeats_well=True),
     OfferedTool(dreaming_status, "Status of dreaming (Dense-Mem)", Right.READ),
     OfferedTool(run_dreaming_cycle, "Dream now (Dense-Mem)", Right.WRITE),
 )

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from agentcore.errors import AgentcoreError
 from dream.interfaces.release import installed_version
-from dream.interfaces.rest import conversations, exchange, memories, review, runs, scope, skills, workspace
+from dream.interfaces.rest import conversations, desk, exchange, memories, review, runs, scope, skills, workspace
 from dream.interfaces.serving.problems import MEDIA_TYPE, Problem, answer_problem
 
 PREFIX = "/api/v1"
@@ -31,7 +31,7 @@ def api() -> FastAPI:
         redirect_slashes=False,
     )
     routes = APIRouter(prefix=PREFIX)
-    for part in (memories, conversations, skills, runs, review, workspace, scope, exchange):
+    for part in (memories, conversations, skills, runs, review, desk, workspace, scope, exchange):
         routes.include_router(part.router)
     app.include_router(routes)
     app.add_exception_handler(RequestValidationError, _invalid)

@@ -130,6 +130,35 @@ class Decision(Body):
     proposals: Annotated[list[Id], Field(min_length=1, max_length=500)]
 
 
+class Answer(Body):
+    """How a question is answered: in exactly one of four ways."""
+
+    keep: Id | None = None
+    text: Text | None = None
+    distinct: bool = False
+    dismiss: bool = False
+    why: Annotated[str, Field(max_length=2_000)] | None = None
+
+
+class Confirmation(Body):
+    """Why a memory holds, for people."""
+
+    why: Annotated[str, Field(max_length=2_000)] | None = None
+
+
+class Distinction(Body):
+    """Memories that differ."""
+
+    memories: Annotated[list[Id], Field(min_length=2, max_length=100)]
+    why: Annotated[str, Field(max_length=2_000)] | None = None
+
+
+class Merge(Distinction):
+    """Memories that say the same, and a text for all of them if the first shall not stay as it is."""
+
+    text: Text | None = None
+
+
 class DocumentItems(Body):
     """Items for a document, a line each."""
 
@@ -319,6 +348,21 @@ class Proposals(Document):
     """All that wait, in the order they were proposed."""
 
     proposals: list[Proposal]
+
+
+class Question(Document):
+    """What only a person can answer, with the memories it is about."""
+
+    id: str
+    cause: str
+    state: str
+    members: list[Memory]
+
+
+class Questions(Document):
+    """Questions, the oldest first."""
+
+    questions: list[Question]
 
 
 class DocumentText(Document):

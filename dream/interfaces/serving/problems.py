@@ -21,12 +21,14 @@ from agentcore.errors import (
 )
 from agentcore.llm.errors import ChatError
 from dream.errors import (
+    AnsweredQuestionError,
     NoModelError,
     NotAdmittedError,
     UnknownChangeError,
     UnknownDirectiveError,
     UnknownPlanError,
     UnknownProposalError,
+    UnknownQuestionError,
     UnknownRunError,
     UnknownSessionError,
 )
@@ -45,6 +47,7 @@ _STATUSES: Mapping[type[BaseException], int] = {
     UnknownRunError: 404,
     UnknownSessionError: 404,
     UnknownPlanError: 404,
+    UnknownQuestionError: 404,
     UnknownProposalError: 404,
     UnknownChangeError: 404,
     UnknownDirectiveError: 404,
@@ -53,6 +56,7 @@ _STATUSES: Mapping[type[BaseException], int] = {
     LeaseLostError: 409,
     NotAdmittedError: 409,
     NoModelError: 409,
+    AnsweredQuestionError: 409,
     InvalidInputError: 422,
     HostNotStartedError: 503,
     ChatError: 503,

@@ -18,6 +18,8 @@ _BODIES: dict[str, Any] = {
     "RunAsked": {"passes": ["exact-fold"]},
     "PlanAsked": {},
     "UndoAsked": {},
+    "Answer": {"dismiss": True},
+    "Confirmation": {},
     "DocumentItems": {"texts": ["Ana likes tea."]},
     "ItemChange": {"old": "a", "new": "b"},
     "SwitchChange": {},
@@ -52,6 +54,8 @@ class Route:
         params = dict.fromkeys(self.required, "key")
         if self.body == "Decision":
             return path, params, {"proposals": known}
+        if self.body in {"Merge", "Distinction"}:
+            return path, params, {"memories": [*known, *known]}
         return path, params, None if self.body is None else _BODIES.get(self.body)
 
 

@@ -66,6 +66,13 @@ async def drive_every_tool(client: mcp.Client) -> None:
     assert (await call("undo_run", run_id=run["run_id"]))["kind"] == "undo"
     assert (await call("dreaming_status"))["pending_count"] == 0
     assert (await call("review"))["proposals"] == []
+    assert (await call("confirm_memory", id=made["id"], why="She said so."))["kind"] == "edit"
+    await call("remember", content="Ben plays the trombone in the Lisbon harbour orchestra on Fridays")
+    await call("remember", content="Ben plays the trombone in the Lisbon harbour orchestra on Mondays")
+    await call("run_dreaming_cycle")
+    (question,) = (await call("questions"))["questions"]
+    await call("answer_question", question_id=question["id"], how="distinct", why="He plays on both.")
+    assert (await call("questions"))["questions"] == []
     assert (await call("schedule_dream"))["reason"] in {None, "already_pending"}
     await call("edit_document", text="Ana likes tea.", section=["People"])
     await call("edit_document", text="Ana likes coffee.", replaces="Ana likes tea.")
@@ -80,7 +87,7 @@ async def test_the_official_client_drives_every_tool_over_http(tmp_path: Path):
     builder = AgentHostBuilder(tmp_path).with_workspace(tmp_path / "notes")
     async with served(builder=builder) as server, over_http(server, server.client) as client:
         await drive_every_tool(client)
-        (entry,) = await server.host.memory.list(status=None)
+        entry = next(one for one in await server.host.memory.list(status=None) if one.content == TEA)
         why = await done(client, "why", id=entry.id)
         assert {write["actor"] for write in why["writes"]} == {"token:everything"}
 
@@ -102,7 +109,8 @@ async def test_every_tool_says_what_it_takes_gives_and_does(tmp_path: Path):
         assert "ctx" not in taken
         assert all(one.get("description") for one in taken.values()), tool.name
         assert tool.annotations.read_only_hint or tool.name in {
-            "remember", "forget", "edit_document", "plan", "undo_run", "schedule_dream", "run_dreaming_cycle"
+            "remember", "forget", "edit_document", "plan", "undo_run", "schedule_dream", "run_dreaming_cycle",
+            "answer_question", "confirm_memory",
         }  # fmt: skip
 
 

@@ -264,3 +264,26 @@ async def test_a_fault_is_one_sentence_with_a_code(server: Served):
         assert answer.headers["Content-Type"] == "application/problem+json"
         assert problem["detail"].endswith(".")
         assert "Traceback" not in answer.text
+
+
+async def test_a_person_answers_questions_confirms_merges_and_tells_apart(server: Served):
+    day = "Ben plays the trombone in the Lisbon harbour orchestra on"
+    one, other = await remembered(server, f"{day} Fridays"), await remembered(server, f"{day} Mondays")
+    tea = await remembered(server, "Ana drinks tea")  # rare words are rare among others
+    await server.finished(await server.client.post(RUNS, json={}))
+    (question,) = (await server.client.get("/api/v1/questions")).json()["questions"]
+    assert {member["id"] for member in question["members"]} == {one["id"], other["id"]}
+    place, key = f"/api/v1/questions/{question['id']}", {"Idempotency-Key": "answer"}
+    first = await server.client.post(f"{place}/answer", json={"keep": one["id"]}, headers=key)
+    again = await server.client.post(f"{place}/answer", json={"keep": one["id"]}, headers=key)
+    assert first.json()["run_id"] == again.json()["run_id"] != ""
+    late = await server.client.post(f"{place}/answer", json={"dismiss": True})
+    assert (late.status_code, late.json()["code"]) == (409, "answered_question")
+    assert (await server.client.get(place)).json()["state"] == "resolved"
+    coffee = await remembered(server, "Ana drinks green tea")
+    await server.client.post(f"{MEMORIES}/{tea['id']}/confirm", json={"why": "She said so."})
+    assert (await server.client.get(f"{MEMORIES}/{tea['id']}")).json()["trust"] == "confirmed"
+    pair = {"memories": [tea["id"], coffee["id"]]}
+    assert (await server.client.post("/api/v1/distinctions", json=pair)).json()["kind"] == "edit"
+    assert (await server.client.post("/api/v1/merges", json=pair)).json()["changes"] > 0
+    assert (await server.client.get(f"{MEMORIES}/{coffee['id']}")).json()["status"] != "active"

@@ -102,6 +102,8 @@ def test_no_tool_tells_anything_of_another_tenant(tenants: Tenants, tool: str):
         "edit_document": {"text": "Ana likes tea."},
         "why": {"id": tenants.ids["memory_id"][0]},
         "show_run": {"run_id": tenants.ids["run_id"][0]},
+        "answer_question": {"question_id": tenants.ids["memory_id"][0], "how": "dismiss"},
+        "confirm_memory": {"id": tenants.ids["memory_id"][0]},
         "undo_run": {"run_id": tenants.ids["run_id"][0]},
     }
     asked = arguments.get(tool, {})

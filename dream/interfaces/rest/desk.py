@@ -1,0 +1,83 @@
+"""Serves what a person does by hand: confirm, merge, tell apart, and answer questions."""
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Query, Request, Response
+
+from agentcore.domain.question import QuestionCause, QuestionState
+from agentcore.stores.storage import UnitOfWork
+from dream.domain.report import RunReport
+from dream.interfaces.rest.replies import answers, once, reply
+from dream.interfaces.rest.requests import IdempotencyKey, Reading, RecordId, Reviewing
+from dream.interfaces.rest.runs import RUN, run_again
+from dream.interfaces.rest.shapes import Answer, Confirmation, Distinction, Merge, Question, Questions, Run
+from dream.interfaces.serving.receipts import Records
+from dream.interfaces.serving.scoped_call import ScopedCall
+from dream.stores import dream_stores
+
+router = APIRouter(tags=["desk"])
+QuestionId = Annotated[str, Path(min_length=1, max_length=64, description="The id of the question.")]
+_DONE = "What was done, as a run; `run_id` is empty where nothing had to change."
+
+
+@router.get("/questions", responses=answers(Questions))
+async def list_questions(
+    call: Reading,
+    state: Annotated[Literal["open", "resolved", "dismissed"], Query(description="Only those in this state.")] = "open",
+    cause: Annotated[Literal["near_duplicate", "close_call", "contradiction"] | None, Query()] = None,
+) -> Response:
+    """List the questions that only a person can answer, with the memories that they are about."""
+    asked = None if cause is None else QuestionCause(cause)
+    found = await call.services.desk.questions(state=QuestionState(state), cause=asked)
+    return reply({"questions": [one.to_json() for one in found]})
+
+
+@router.get("/questions/{question_id}", responses=answers(Question))
+async def get_question(call: Reading, question_id: QuestionId) -> Response:
+    """Return one question, in whatever state."""
+    return reply((await call.services.desk.question(question_id)).to_json())
+
+
+@router.post("/questions/{question_id}/answer", responses=answers(Run, says=_DONE))
+async def answer_question(
+    request: Request, call: Reviewing, question_id: QuestionId, body: Answer, key: IdempotencyKey = None
+) -> Response:
+    """Answer a question in one way: keep a member, write a text, tell them apart, or dismiss it."""
+    said = body.model_dump()
+    return await _done(request, call, key, lambda: call.services.desk.answer(question_id, **said))
+
+
+@router.post("/memories/{memory_id}/confirm", responses=answers(Run, says=_DONE))
+async def confirm(
+    request: Request, call: Reviewing, memory_id: RecordId, body: Confirmation, key: IdempotencyKey = None
+) -> Response:
+    """Vouch for a memory: consolidation ranks what is confirmed first."""
+    return await _done(request, call, key, lambda: call.services.desk.confirm(memory_id, why=body.why))
+
+
+@router.post("/merges", responses=answers(Run, says=_DONE))
+async def merge(request: Request, call: Reviewing, body: Merge, key: IdempotencyKey = None) -> Response:
+    """Make one memory of several: the first takes over the others, or a text takes the place of all."""
+    merging = call.services.desk.merge
+    return await _done(request, call, key, lambda: merging(*body.memories, text=body.text, why=body.why))
+
+
+@router.post("/distinctions", responses=answers(Run, says=_DONE))
+async def distinguish(request: Request, call: Reviewing, body: Distinction, key: IdempotencyKey = None) -> Response:
+    """Say that memories differ: no dream puts two of them together, as long as their texts stay."""
+    return await _done(request, call, key, lambda: call.services.desk.distinct(*body.memories, why=body.why))
+
+
+async def _done(
+    request: Request, call: ScopedCall, key: str | None, do: Callable[[], Awaitable[RunReport]]
+) -> Response:
+    async def work() -> Response:
+        return reply((await do()).to_json())
+
+    return await once(request, call, key, work, lambda records: run_again(call, records), names=_newest)
+
+
+def _newest(unit: UnitOfWork) -> Records:
+    """Name the run that was written in this transaction."""
+    return [(RUN, report.run_id) for report in dream_stores(unit).runs.newest(limit=1)]
