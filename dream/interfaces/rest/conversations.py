@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from agentcore.domain.records import RecordKind, to_image
 from agentcore.errors import UnknownRecordError
 from dream.interfaces.documents import forgotten_json, session_json
+from dream.interfaces.rest.bodies import ContextAsked, Instant, NewFeedback, NewTurn
 from dream.interfaces.rest.replies import answers, once, reply
 from dream.interfaces.rest.requests import (
     Administering,
@@ -20,19 +21,7 @@ from dream.interfaces.rest.requests import (
     cursor_of,
     place_of,
 )
-from dream.interfaces.rest.shapes import (
-    Context,
-    ContextAsked,
-    Feedback,
-    FeedbackList,
-    Forgotten,
-    Instant,
-    NewFeedback,
-    NewTurn,
-    Sessions,
-    Turn,
-    TurnPage,
-)
+from dream.interfaces.rest.shapes import Context, Feedback, FeedbackList, Forgotten, Sessions, Turn, TurnPage
 from dream.interfaces.serving.receipts import Records
 from dream.interfaces.serving.scoped_call import ScopedCall
 

@@ -8,10 +8,11 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from agentcore.domain.question import QuestionCause, QuestionState
 from agentcore.stores.storage import UnitOfWork
 from dream.domain.report import RunReport
+from dream.interfaces.rest.bodies import Answer, Confirmation, Distinction, Merge
 from dream.interfaces.rest.replies import answers, once, reply
 from dream.interfaces.rest.requests import IdempotencyKey, Reading, RecordId, Reviewing
 from dream.interfaces.rest.runs import RUN, run_again
-from dream.interfaces.rest.shapes import Answer, Confirmation, Distinction, Merge, Question, Questions, Run
+from dream.interfaces.rest.shapes import Question, Questions, Run
 from dream.interfaces.serving.receipts import Records
 from dream.interfaces.serving.scoped_call import ScopedCall
 from dream.stores import dream_stores

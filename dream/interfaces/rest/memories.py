@@ -12,6 +12,7 @@ from agentcore.hosting.memory import RecallFilters
 from agentcore.hosting.remember import MemoryFields
 from dream.domain.report import RunKind
 from dream.interfaces.documents import forgotten_json, hit_json
+from dream.interfaces.rest.bodies import Instant, MemoryChange, NewMemory, Reason
 from dream.interfaces.rest.replies import answers, guarded, once, reply
 from dream.interfaces.rest.requests import (
     Administering,
@@ -29,18 +30,7 @@ from dream.interfaces.rest.requests import (
     place_of,
 )
 from dream.interfaces.rest.runs import run_again, under_way
-from dream.interfaces.rest.shapes import (
-    Forgotten,
-    History,
-    Hits,
-    Instant,
-    Memory,
-    MemoryChange,
-    MemoryPage,
-    NewMemory,
-    Reason,
-    Run,
-)
+from dream.interfaces.rest.shapes import Forgotten, History, Hits, Memory, MemoryPage, Run
 from dream.interfaces.serving.receipts import Records
 from dream.interfaces.serving.scoped_call import ScopedCall
 

@@ -6,10 +6,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from dream.domain.report import RunKind, RunReport
+from dream.interfaces.rest.bodies import Decision
 from dream.interfaces.rest.replies import answers, once, reply
 from dream.interfaces.rest.requests import IdempotencyKey, Reading, RecordId, Reviewing
 from dream.interfaces.rest.runs import run_again, under_way
-from dream.interfaces.rest.shapes import Decision, Proposal, Proposals, Run
+from dream.interfaces.rest.shapes import Proposal, Proposals, Run
 from dream.interfaces.serving.scoped_call import ScopedCall
 
 router = APIRouter(prefix="/proposals", tags=["review"])

@@ -8,9 +8,10 @@ from fastapi import APIRouter, Path, Request, Response
 from agentcore.stores.storage import UnitOfWork
 from dream.domain.report import RunKind, RunReport
 from dream.interfaces.documents import run_json
+from dream.interfaces.rest.bodies import PlanAsked, RunAsked, UndoAsked
 from dream.interfaces.rest.replies import EventStream, answers, once, reply
 from dream.interfaces.rest.requests import Cursor, IdempotencyKey, Limit, Reading, RunDeskOf, Writing
-from dream.interfaces.rest.shapes import Changes, Document, Plan, PlanAsked, Run, RunAsked, RunPage, UndoAsked
+from dream.interfaces.rest.shapes import Changes, Document, Plan, Run, RunPage
 from dream.interfaces.serving.receipts import Records
 from dream.interfaces.serving.scoped_call import ScopedCall
 from dream.stores import dream_stores

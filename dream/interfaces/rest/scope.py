@@ -8,18 +8,17 @@ from agentcore.hosting.switches import UNCHANGED
 from agentcore.stores.acting import acting_as
 from dream.domain.usage import EVERYTHING, UsageKey
 from dream.interfaces.documents import dreaming_status_json, run_json, usage_json
+from dream.interfaces.rest.bodies import Instant, SwitchChange
 from dream.interfaces.rest.replies import answers, reply
 from dream.interfaces.rest.requests import Administering, Limit, Reading, Writing, aware
 from dream.interfaces.rest.shapes import (
     DreamingStatus,
     DreamRequested,
-    Instant,
     Options,
     Paused,
     RunPage,
     Schedule,
     Status,
-    SwitchChange,
     Switches,
     Usage,
 )

@@ -7,9 +7,10 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from agentcore.domain.records import to_image
 from agentcore.domain.skill import Skill as SkillRecord
 from agentcore.errors import UnknownRecordError
+from dream.interfaces.rest.bodies import NewSkill
 from dream.interfaces.rest.replies import answers, once, reply
 from dream.interfaces.rest.requests import IdempotencyKey, Reading, Writing
-from dream.interfaces.rest.shapes import History, NewSkill, Skill, Skills
+from dream.interfaces.rest.shapes import History, Skill, Skills
 from dream.interfaces.serving.scoped_call import ScopedCall
 
 router = APIRouter(tags=["skills"])

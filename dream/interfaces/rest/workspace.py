@@ -5,9 +5,10 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 
 from agentcore.stores.acting import acting_as
+from dream.interfaces.rest.bodies import DocumentItems, ItemChange
 from dream.interfaces.rest.replies import answers, reply
 from dream.interfaces.rest.requests import Reading, Writing
-from dream.interfaces.rest.shapes import DocumentItems, DocumentText, ItemChange
+from dream.interfaces.rest.shapes import DocumentText
 from dream.interfaces.serving.scoped_call import ScopedCall
 
 router = APIRouter(prefix="/documents", tags=["documents"])
