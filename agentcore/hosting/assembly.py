@@ -15,6 +15,7 @@ from agentcore.domain.scope import Scope
 from agentcore.hosting.busy import BusyAnnouncer, BusySource, BusyWatch
 from agentcore.hosting.correction_detector import CorrectionDetector, is_correction
 from agentcore.hosting.host import Host, ServiceFactories
+from agentcore.hosting.left_options import LeftOptions, OptionsLeft
 from agentcore.hosting.lifecycle import HostedService
 from agentcore.hosting.memory import Memory
 from agentcore.hosting.options import (
@@ -75,6 +76,7 @@ class HostConfig:
         services: The host's own services, in the order to start them.
         busy_sources: What tells of people served where the host does not see it.
         dreaming: Makes the dreams.
+        left: What the code says of options beside those of dreams; None if none are left to others.
     """
 
     data_dir: Path | None
@@ -99,6 +101,7 @@ class HostConfig:
     services: Sequence[HostedService] = ()
     busy_sources: Sequence[BusySource] = ()
     dreaming: "DreamFactory | None" = None
+    left: LeftOptions | None = None
 
     @property
     def capabilities(self) -> frozenset[Capability]:
@@ -281,7 +284,7 @@ def assemble(config: HostConfig) -> Host:
     """Put a host together; nothing of it is started."""
     container = _HostContainer(**_dependencies(config), **_substitutes(config))
     container.services.add_args(*_embedding_services(config, container.recall()))
-    container.services.add_args(*_extra_services(config, container.dreams()))
+    container.services.add_args(*_extra_services(config, container.storage(), container.dreams()))
     return container.host()
 
 
@@ -347,13 +350,23 @@ def _embedding_services(config: HostConfig, recall: Recall) -> Sequence[Any]:
     return [*first, EmbeddingFiller(recall.dense, clock=config.clock)]
 
 
-def _extra_services(config: HostConfig, dreams: "Dreams | None") -> Sequence[Any]:
-    """Return the model, the host's own services and then, last to start and first to stop, what dreams bring."""
+def _options_left(config: HostConfig, storage: Storage, dreams: "Dreams | None") -> Sequence[Any]:
+    """Return what leaves the options in the database; nothing where nobody else could read them."""
+    if config.left is None or config.data_dir is None:
+        return []
+    said = LeftOptions() if dreams is None else dreams.left_options()
+    only_code = (*config.left.only_code, *said.only_code)
+    left = replace(config.left, dreaming=said.dreaming, scopes=said.scopes, only_code=only_code)
+    return [OptionsLeft(storage, ids=RandomIds(), options=left)]
+
+
+def _extra_services(config: HostConfig, storage: Storage, dreams: "Dreams | None") -> Sequence[Any]:
+    """Return what leaves options, the model, the host's own services and then, first to stop, what dreams bring."""
     own: list[object] = list(config.services)
     chat: object = config.chat
     # A client that is one of the host's own services has its place among them.
     first = [chat] if _lives(chat) and not any(one is chat for one in own) else []
-    return [*first, *own, *(dreams.services if dreams is not None else ())]
+    return [*_options_left(config, storage, dreams), *first, *own, *(dreams.services if dreams is not None else ())]
 
 
 def _lives(part: object) -> bool:

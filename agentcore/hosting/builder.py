@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from agentcore.hosting.busy import BusySource
     from agentcore.hosting.correction_detector import CorrectionDetector
     from agentcore.hosting.host import Host
+    from agentcore.hosting.left_options import LeftOptions
     from agentcore.hosting.lifecycle import HostedService
     from agentcore.hosting.options import (
         ContextOptions,
@@ -90,6 +91,7 @@ class AgentHostBuilder:
         self._corrections: CorrectionDetector | None = None
         self._install: Callable[..., DreamFactory] | None = None
         self._workspace: Whereabouts | str | None = None
+        self._left: tuple[LeftOptions | None] | None = None
         self._is_built = False
 
     def with_memory(self, options: "_Told[MemoryOptions]" = None) -> Self:
@@ -223,6 +225,16 @@ class AgentHostBuilder:
         self._busy_sources.append(source)
         return self
 
+    def following(self, left: "LeftOptions | None") -> Self:
+        """Go by the options that a host left in the database, and leave none: for commands and other servers of it.
+
+        Args:
+            left: What its code says (`agentcore.hosting.left_options.left_in`); None to go by the file alone.
+        """
+        self._refuse_if_built()
+        self._left = (left,)
+        return self
+
     def build(self) -> "Host":
         """Check everything and put the host together; nothing is opened before `async with`.
 
@@ -277,7 +289,8 @@ class AgentHostBuilder:
             busy_sources=tuple(checked.function("with_busy_source", one) for one in self._busy_sources),
             dreaming=self._install
             and checked.plugin(
-                partial(self._install, data_dir=folder, scopes=self._told_scopes), self._told["dreaming"]
+                partial(self._install, data_dir=folder, scopes=self._told_scopes, left=self._followed),
+                self._told["dreaming"],
             ),
             **self._sections(checked, folder),
         )
@@ -287,24 +300,36 @@ class AgentHostBuilder:
 
     def _sections(self, checked: "BuildValidation", folder: Path | None) -> "dict[str, Any]":
         """Return the options of each part, by the names of `HostConfig`: as the file says and then the code."""
-        from agentcore.hosting import options  # noqa: PLC0415 - as in build
+        from agentcore.hosting.option_layers import overlaid  # noqa: PLC0415 - as in build
+        from agentcore.hosting.option_parts import PARTS  # noqa: PLC0415 - as in build
+        from agentcore.hosting.options import WorkspaceOptions  # noqa: PLC0415 - as in build
+
+        followed, left = self._followed, self._code_alone()
 
         def told(kind: type[Kind]) -> Kind | None:
-            said = self._told.get(kind.section)
-            return None if said is None else checked.options(kind, said, checked.from_file(kind, folder))
+            nonlocal left
+            said, first = self._told.get(kind.section), checked.from_file(kind, folder) or kind()
+            if followed is not None and kind.section in followed.parts:
+                first = overlaid(first, followed.parts[kind.section], replaces_mappings=True)
+            settled = None if said is None else checked.options(kind, said, first)
+            left = left if settled is None else left.with_part(kind.section, first, settled)
+            return settled
 
-        parts = (
-            options.EmbeddingOptions,
-            options.MemoryOptions,
-            options.ConversationOptions,
-            options.SkillOptions,
-            options.FeedbackOptions,
-            options.WispOptions,
-            options.ToolCallOptions,
-            options.ContextOptions,
-        )
-        workspace = told(options.WorkspaceOptions) or checked.from_file(options.WorkspaceOptions, folder)
+        workspace = told(WorkspaceOptions) or checked.from_file(WorkspaceOptions, folder)
         where = None if self._workspace is None else checked.workspace(self._workspace)
         where = checked.workspace_plan(where, folder, workspace and workspace.folder)
-        sections: dict[str, object] = {kind.section: told(kind) for kind in parts}
-        return {**sections, "workspace": None if where is None else workspace, "where": where}
+        sections: dict[str, object] = {kind.section: told(kind) for kind in PARTS if kind is not WorkspaceOptions}
+        sections |= {"workspace": None if where is None else workspace, "where": where}
+        return {**sections, "left": left if self._left is None else None}
+
+    @property
+    def _followed(self) -> "LeftOptions | None":
+        return None if self._left is None else self._left[0]
+
+    def _code_alone(self) -> "LeftOptions":
+        """Return what nobody can follow who has not this code."""
+        from agentcore.hosting.left_options import LeftOptions  # noqa: PLC0415 - as in build
+
+        given = {"with_llm": self._chat and self._chat[0], "with_embeddings": self._embedder and self._embedder[0]}
+        given |= {"with_storage": self._storage, "with_workspace": self._workspace}
+        return LeftOptions(only_code=tuple(name for name, value in given.items() if value is not None))

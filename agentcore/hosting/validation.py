@@ -9,9 +9,9 @@ from agentcore.clock import Clock
 from agentcore.domain.decay import Decay
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidInputError, InvalidOptionsError
-from agentcore.hosting.options import EmbeddingOptions, MemoryOptions, Options, together
+from agentcore.hosting.options import MemoryOptions, Options, together
 from agentcore.llm.chat import ChatClient
-from agentcore.llm.embedding import OF_VECTORS, Embedder
+from agentcore.llm.embedding import Embedder
 from agentcore.llm.errors import ChatNotConfiguredError
 from agentcore.workspace.folder import WorkspaceFolder
 from agentcore.workspace.workspaces import Whereabouts
@@ -155,14 +155,9 @@ keep everything in memory.
         """
         if folder is None:
             return None
-        from agentcore.llm.settings_file import FILE_NAME, read_section  # noqa: PLC0415 - as in chat
+        from agentcore.hosting.option_parts import said_in_file  # noqa: PLC0415 - as in chat
 
-        def read() -> OptionsT:
-            told = read_section(folder / FILE_NAME, kind.section)
-            # The table of embeddings is that of the model too.
-            return kind(**{name: told[name] for name in told if kind is not EmbeddingOptions or name in OF_VECTORS})
-
-        return self.attempt(read)
+        return self.attempt(lambda: kind(**said_in_file(kind, folder)))
 
     def workspace_plan(self, where: Whereabouts | None, folder: Path | None, text: str | None) -> Whereabouts | None:
         """Return where the workspaces are: what the code says, and where it says nothing what the settings file does.

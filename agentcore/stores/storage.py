@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy cos
     from agentcore.stores.sql.documents import SqlDocumentReader, SqlDocumentStore
     from agentcore.stores.sql.entries import SqlEntryReader, SqlEntryStore
     from agentcore.stores.sql.feed import SqlActivityReader, SqlActivityStore
+    from agentcore.stores.sql.hosts import SqlHostReader, SqlHostStore
     from agentcore.stores.sql.leases import SqlBusyReader, SqlBusyStore, SqlLeaseReader, SqlLeaseStore
     from agentcore.stores.sql.pages import SqlPageReader
     from agentcore.stores.sql.questions import SqlQuestionReader, SqlQuestionStore
@@ -210,6 +211,11 @@ class ReadView(Protocol):
         ...
 
     @property
+    def hosts(self) -> "SqlHostReader":
+        """Hosts that work on the database."""
+        ...
+
+    @property
     def busy(self) -> "SqlBusyReader":
         """Who serves people, in whatever scope."""
         ...
@@ -336,6 +342,11 @@ class UnitOfWork(ReadView, Protocol):
     @property
     def leases(self) -> "SqlLeaseStore":
         """Leases."""
+        ...
+
+    @property
+    def hosts(self) -> "SqlHostStore":
+        """Hosts that work on the database."""
         ...
 
     @property

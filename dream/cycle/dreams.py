@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from datetime import datetime
 
+    from agentcore.hosting.left_options import LeftOptions
     from agentcore.hosting.lifecycle import HostedService
     from agentcore.hosting.option_layers import EffectiveOption
     from agentcore.hosting.services import HostServices
@@ -158,6 +159,10 @@ class Dreams(DreamRecords):
     def effective_options(self) -> list[EffectiveOption]:
         """Return every option that is in force for the scope, and who said what it is."""
         return self._shared.levels.effective(self._scope)
+
+    def left_options(self) -> LeftOptions:
+        """Return what the code of the host says of options, which it leaves in the database for commands."""
+        return self._shared.levels.left()
 
     def touch(self) -> None:
         """Note that somebody is active whom nothing stored tells of, as on another channel; it never waits."""

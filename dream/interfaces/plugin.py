@@ -6,6 +6,7 @@ from pathlib import Path
 
 from agentcore.domain.scope import Scope
 from agentcore.domain.scope_pattern import ScopePattern
+from agentcore.hosting.left_options import LeftOptions
 from agentcore.hosting.services import HostServices
 from agentcore.llm.gate import CallSlots
 from dream.cycle.dreams import Dreams, HostDreams
@@ -15,8 +16,7 @@ from dream.domain.storage_names import SESSION_EVALUATOR
 from dream.errors import UnknownPassError
 from dream.interfaces.installed import installed_passes
 from dream.options import OTHERS, DreamOptions, OwnPasses
-from dream.options.levels import OptionLevels, ScopeLevel, Told, of_code, of_file
-from dream.options.sources import configured
+from dream.options.levels import OptionLevels, ScopeLevel, Told, levels_of, of_code
 from dream.passes import arranged, brought
 
 Configure = Callable[[DreamOptions], DreamOptions] | DreamOptions | None
@@ -29,6 +29,7 @@ def install_dreaming(
     scopes: Sequence[tuple[str, Told]] = (),
     in_background: bool = True,
     data_dir: Path | None = None,
+    left: LeftOptions | None = None,
 ) -> DreamFactory:
     """Check the options and return what makes the dreams of a host.
 
@@ -37,6 +38,7 @@ def install_dreaming(
         scopes: The same of some scopes alone, by patterns such as `acme/*/*`, over what holds more widely.
         in_background: Whether the host starts them by themselves.
         data_dir: The folder with the settings file `agentcore.toml`, if there is one.
+        left: What the code of another host says, to go by that too.
 
     Raises:
         InvalidOptionsError: an option cannot have its value.
@@ -48,16 +50,19 @@ def install_dreaming(
     Example:
         >>> make = install_dreaming(lambda options: options.replace(modes={"near-duplicates": "off"}))
     """
-    found = configured(data_dir)
-    options = configure(found.options) if callable(configure) else configure or found.options
-    if installed := installed_passes():
+    wide = levels_of(data_dir, left)
+    options = configure(wide.host) if callable(configure) else configure or wide.host
+    installed = installed_passes()
+    if installed:
         options = options.replace(passes=OwnPasses((*installed, *options.passes)))
     if options.verifier is not None:
         # Deferred, because it loads the guards, and few hosts have one.
         from dream.passes.host_verifier import host_verifier  # noqa: PLC0415
 
         options = options.replace(verifier=host_verifier(options.verifier))
-    levels = OptionLevels(options, found, [*of_file(data_dir), *(_level(*one) for one in scopes)])
+    levels = wide.with_code(
+        options, [_level(*one) for one in scopes], installed=[one.own_pass.name for one in installed]
+    )
     for variant in levels.variants:
         _require_known(variant)
     return lambda parts: _dreams(parts, levels, in_background=in_background)

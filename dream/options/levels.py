@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
@@ -10,9 +10,11 @@ from typing import Any, Final, TypeAlias, cast
 from agentcore.domain.scope import Scope
 from agentcore.domain.scope_pattern import ScopePattern
 from agentcore.errors import InvalidOptionsError
+from agentcore.hosting.left_options import LeftLevel, LeftOptions, plain
 from agentcore.hosting.option_layers import (
     EffectiveOption,
     OptionSource,
+    changed,
     leaves,
     overlaid,
     said,
@@ -21,7 +23,7 @@ from agentcore.hosting.option_layers import (
 )
 from agentcore.llm.settings_file import DREAMING, FILE_NAME, scope_tables
 from dream.options import DreamOptions
-from dream.options.sources import PRESET, SECTION, Configured, of_preset
+from dream.options.sources import PRESET, SECTION, Configured, configured, of_preset
 
 OF_THE_HOST: Final = (
     "passes",
@@ -127,6 +129,36 @@ def of_file(data_dir: Path | None) -> list[ScopeLevel]:
     return [ScopeLevel(pattern, OptionSource.FILE, values, values.pop(PRESET, None)) for pattern, values in said]
 
 
+def of_left(left: LeftOptions | None) -> list[ScopeLevel]:
+    """Return the levels of what the code of a host says that left it in the database."""
+    return [
+        ScopeLevel(
+            ScopePattern.parse(one.pattern),
+            OptionSource.HOST,
+            one.values,
+            one.preset,
+            replaces_mappings=one.replaces_mappings,
+        )
+        for one in (() if left is None else left.scopes)
+    ]
+
+
+def levels_of(data_dir: Path | None, left: LeftOptions | None = None) -> OptionLevels:
+    """Return the options of each scope without any code: as the environment, the file and *left* say.
+
+    Args:
+        data_dir: The folder with `agentcore.toml`, which need not exist; None for the environment alone.
+        left: What the code of a host says; None to go by the file and the environment alone.
+
+    Raises:
+        InvalidOptionsError: an option is unknown or cannot have its value, or the file cannot be read.
+        ExceptionGroup: several are.
+    """
+    found = configured(data_dir)
+    host = found.options if left is None else overlaid(found.options, left.dreaming, replaces_mappings=True)
+    return OptionLevels(host, found, [*of_file(data_dir), *of_left(left)], OptionSource.HOST)
+
+
 class OptionLevels:
     """The options of every scope of a host; lives as long as the host.
 
@@ -160,10 +192,26 @@ class OptionLevels:
         self._host = options
         self._found = found or Configured()
         self._code = code
+        self._installed: frozenset[str] = frozenset()
         # The order is stable: of equally narrow levels the one that was said later wins.
         self._levels = tuple(sorted(levels, key=lambda level: level.pattern.narrowness))
         self._known: dict[tuple[int, ...], DreamOptions] = {(): options}
         self._alone = tuple(level.applied(options) for level in self._levels)
+
+    def with_code(
+        self, options: DreamOptions, levels: Sequence[ScopeLevel] = (), *, installed: Collection[str] = ()
+    ) -> OptionLevels:
+        """Return the same with what the code of a host says.
+
+        Args:
+            options: Of all scopes.
+            levels: Of some.
+            installed: Names of the passes among *options* that every host has that runs with the same packages.
+        """
+        by = OptionSource.CODE if self._host is self._found.options else self._code
+        made = OptionLevels(options, self._found, [*self._levels, *levels], by)
+        made._installed = frozenset(installed)
+        return made
 
     @property
     def host(self) -> DreamOptions:
@@ -189,6 +237,28 @@ class OptionLevels:
                 options = self._levels[place].applied(options)
             self._known[matching] = options
         return self._known[matching]
+
+    def left(self) -> LeftOptions:
+        """Return what the code of the host says, for others to follow."""
+        differs = changed(self._found.options, self._host)
+        if self._installed.issuperset(self._host.passes.names):
+            differs.pop("passes", None)
+        told, only_code = plain(differs, SECTION)
+        scopes: list[LeftLevel] = []
+        for level, alone in zip(self._levels, self._alone, strict=True):
+            if level.source is OptionSource.CODE:
+                values = dict(level.values) if level.change is None else changed(self._host, alone)
+                said_of, beyond = plain(values, f"scopes.{level.pattern}")
+                only_code += beyond
+                scopes.append(
+                    LeftLevel(
+                        pattern=str(level.pattern),
+                        values=said_of,
+                        preset=level.preset,
+                        replaces_mappings=level.change is not None,
+                    )
+                )
+        return LeftOptions(dreaming=told, scopes=scopes, only_code=only_code)
 
     def effective(self, scope: Scope | None = None) -> list[EffectiveOption]:
         """Return every option of a scope, of the whole host by default, and who said what it is."""

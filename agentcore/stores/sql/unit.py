@@ -19,6 +19,7 @@ from agentcore.stores.sql.documents import SqlDocumentStore
 from agentcore.stores.sql.entries import SqlEntryStore
 from agentcore.stores.sql.feed import SqlActivityStore
 from agentcore.stores.sql.forget import forget, forget_turns, withhold
+from agentcore.stores.sql.hosts import SqlHostStore
 from agentcore.stores.sql.leases import SqlBusyStore, SqlLeaseStore
 from agentcore.stores.sql.obey import obey
 from agentcore.stores.sql.pages import SqlPageReader
@@ -176,6 +177,11 @@ class SqlUnit:
     def leases(self) -> SqlLeaseStore:
         """Leases."""
         return SqlLeaseStore(self.transaction)
+
+    @property
+    def hosts(self) -> SqlHostStore:
+        """Hosts that work on the database."""
+        return SqlHostStore(self.transaction)
 
     @property
     def busy(self) -> SqlBusyStore:

@@ -4,7 +4,7 @@ import inspect
 from datetime import timedelta
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, Group, Parameter
 
@@ -134,6 +134,7 @@ def _launcher(app: App) -> Any:
         as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
         workspace: Annotated[str | None, Parameter(env_var="AGENTCORE_WORKSPACE")] = None,
         busy_timeout: Annotated[float | None, Parameter(env_var="AGENTCORE_BUSY_TIMEOUT")] = None,
+        options: Annotated[Literal["host", "file"], Parameter(env_var="AGENTCORE_OPTIONS")] = "host",
         debug: Annotated[bool, Parameter(negative="")] = False,  # noqa: ARG001 - `entry` looks for it by itself
     ) -> int | None:
         """Prepare the session and run the command.
@@ -146,6 +147,8 @@ def _launcher(app: App) -> Any:
             as_json: Print one JSON document to stdout and nothing else there.
             workspace: Folder of MEMORY.md and DREAMS.md, which dreams then write.
             busy_timeout: Seconds to wait for another process that holds the database.
+            options: Go by what the code of the host says that ran here last, or by agentcore.toml and the environment
+                alone.
             debug: Show the traceback of an error.
         """
         command, bound, ignored = app.parse_args(tokens, exit_on_error=False, print_error=False)
@@ -154,7 +157,8 @@ def _launcher(app: App) -> Any:
                 raise NoCommandError
             command(*bound.args, **bound.kwargs)
             return None
-        session = _session(data, scope, workspace, as_json=as_json, busy_timeout=busy_timeout)
+        follows = options == "host"
+        session = _session(data, scope, workspace, as_json=as_json, busy_timeout=busy_timeout, follows_host=follows)
         with acting_as(Actor(ActorKind.PERSON)):
             outcome = command(*bound.args, **bound.kwargs, **dict.fromkeys(ignored, session))
             return await outcome if inspect.isawaitable(outcome) else outcome
@@ -163,7 +167,13 @@ def _launcher(app: App) -> Any:
 
 
 def _session(
-    data: str | None, scope: str | None, workspace: str | None, *, as_json: bool, busy_timeout: float | None
+    data: str | None,
+    scope: str | None,
+    workspace: str | None,
+    *,
+    as_json: bool,
+    busy_timeout: float | None,
+    follows_host: bool,
 ) -> CommandSession:
     if busy_timeout is not None and not (isfinite(busy_timeout) and busy_timeout >= 0):
         raise InvalidOptionsError(field="--busy-timeout", value=busy_timeout, allowed="give seconds, 0 or more")
@@ -175,11 +185,17 @@ def _session(
         ids=RandomIds(),
         given=tuple(
             word
-            for option, value in (("--data", data), ("--scope", scope), ("--workspace", workspace))
+            for option, value in (
+                ("--data", data),
+                ("--scope", scope),
+                ("--workspace", workspace),
+                ("--options", None if follows_host else "file"),
+            )
             if value
             for word in (option, value)
         ),
         workspace=Path(workspace).expanduser() if workspace else None,
         is_data_given=data is not None,
+        follows_host=follows_host,
         busy_timeout=None if busy_timeout is None else timedelta(seconds=busy_timeout),
     )

@@ -12,12 +12,14 @@ from sqlalchemy import ColumnElement, Table, and_, exists, func, select, text
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import SourceKind, Status
-from agentcore.errors import StorageError
+from agentcore.errors import InvalidInputError, StorageError
+from agentcore.hosting.option_layers import OptionSource
+from agentcore.hosting.option_parts import effective_parts
 from agentcore.stores.sql.feed import unknown_states
 from agentcore.stores.sql.schema import REVISION, entries, entry_sources, feedback, leases, turns
 from agentcore.stores.sql.unit import SqlUnit
 from agentcore.stores.storage import ReadView
-from agentcore.stores.values import FeedPosition
+from agentcore.stores.values import FeedPosition, HostRecord
 from agentcore.workspace.errors import DocumentError, InvalidWorkspaceError
 from agentcore.workspace.folder import WorkspaceFolder
 from dream.cycle.documents.delivery import KEPT
@@ -26,6 +28,7 @@ from dream.domain.candidate import PromotionStanding
 from dream.domain.finding import Finding, Verdict
 from dream.domain.reasons import Refused
 from dream.errors import UnsupportedStorageError
+from dream.interfaces.cli.render.followed import followed_sentence
 from dream.interfaces.cli.render.text import when
 from dream.interfaces.cli.session import Access, CommandSession
 from dream.interfaces.release import installed_version
@@ -40,6 +43,10 @@ async def examine(session: CommandSession) -> AsyncGenerator[Finding]:
     """Look at everything, outermost first; what cannot be opened is not looked into."""
     yield _versions()
     yield _folder(session)
+    settings = _settings(session)
+    yield settings
+    if settings.verdict is Verdict.WRONG:
+        return
     if session.workspace is not None:
         yield await asyncio.to_thread(_workspace, session.workspace)
     if not session.database.exists():
@@ -48,6 +55,7 @@ async def examine(session: CommandSession) -> AsyncGenerator[Finding]:
     try:
         async with session.host(Access.LOOK) as host:
             yield Finding("database", Verdict.FINE, f"{session.database} opens")
+            yield _hosts(session, await host.storage.read(session.scope, lambda view: view.hosts.newest()))
             for look in (_schema, _integrity, _states, _runs, _waiting, _leases, _sources, _index):
                 yield await host.storage.read(session.scope, look)
             yield _promotion(await host.for_scope(session.scope).dreams.promotion(limit=0))
@@ -72,6 +80,32 @@ def _folder(session: CommandSession) -> Finding:
     except OSError as error:
         remedy = "make it writable, free some space, or choose another --data"
         return Finding("folder", Verdict.WRONG, f"{folder} cannot be written ({error.strerror})", remedy)
+
+
+def _settings(session: CommandSession) -> Finding:
+    """Read every table of the settings file as a host would."""
+    try:
+        session.chat()
+        session.embedder()
+        found = [*session.levels().effective(session.scope), *effective_parts(session.data_dir, session.left())]
+    except InvalidInputError as error:
+        return Finding("settings", Verdict.WRONG, str(error).rstrip("."))
+    except ExceptionGroup as group:
+        told = "; ".join(str(error).rstrip(".") for error in group.exceptions)
+        return Finding("settings", Verdict.WRONG, told)
+    said = sum(one.source is not OptionSource.DEFAULT for one in found)
+    return Finding("settings", Verdict.FINE, f"{said:,} of {len(found):,} options are not the defaults")
+
+
+def _hosts(session: CommandSession, found: Sequence[HostRecord]) -> Finding:
+    """Tell which hosts work here, and whether their code says the same of options."""
+    living = [one for one in found if one.is_alive]
+    if len({one.options for one in living}) > 1:
+        told = ", ".join(f"process {one.pid} on {one.host} since {when(one.started_at)}" for one in living)
+        remedy = "give all of them the same options; until then commands go by those of the one that started last"
+        return Finding("hosts", Verdict.NOTE, f"hosts with unequal options work here: {told}", remedy)
+    sentence = followed_sentence(session.left()).rstrip(".")
+    return Finding("hosts", Verdict.FINE, sentence or f"{len(living):,} work here, by the options of the settings file")
 
 
 def _workspace(root: Path) -> Finding:

@@ -8,6 +8,7 @@ DreamError
 ├── MissingExtraError           (also InvalidInputError)
 ├── UnusableAddressError        (also InvalidInputError)
 ├── UnprotectedServerError      (also InvalidInputError)
+├── LaterOptionsError           (also InvalidInputError)
 ├── OccupiedFolderError         (also InvalidInputError)
 ├── OccupiedFileError           (also InvalidInputError)
 └── MissingExamplesError
@@ -76,6 +77,16 @@ class UnprotectedServerError(DreamError, InvalidInputError):
     def __init__(self, *, host: str) -> None:
         remedy = "make a token with `dream token create NAME` first"
         super().__init__(f"On {host} other machines reach the server, and nobody has a token: {remedy}.")
+
+
+class LaterOptionsError(DreamError, InvalidInputError):
+    """A later version of the program left the options of the host."""
+
+    def __init__(self, *, database: str) -> None:
+        super().__init__(
+            f"The options that a host left in {database} are of a later version: upgrade agentcore-dream, or give "
+            "--options file to go by agentcore.toml and the environment alone."
+        )
 
 
 class OccupiedFolderError(DreamError, InvalidInputError):

@@ -17,11 +17,12 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
 from agentcore.ids import IdFactory
 from agentcore.llm.settings_file import is_told
-from dream.interfaces.cli.errors import UnknownScopeError
+from dream.interfaces.cli.errors import LaterOptionsError, UnknownScopeError
 from dream.interfaces.cli.screen import Screen
 
 if TYPE_CHECKING:
     from agentcore.hosting.host import Host
+    from agentcore.hosting.left_options import LeftOptions
     from agentcore.llm.settings import ChatOptions, EmbedderOptions
     from agentcore.stores.storage import Storage
     from dream.options import PassMode
@@ -56,6 +57,7 @@ class CommandSession:
         is_data_given: Whether the data directory was named on the command line.
         workspace: Folder of the documents that the agent shares with its people; None without.
         busy_timeout: How long to wait for another process that holds the database; None for the usual time.
+        follows_host: Whether the options go by what the code of the host says that ran last on the memory.
     """
 
     data_dir: Path
@@ -67,6 +69,7 @@ class CommandSession:
     is_data_given: bool = False
     workspace: Path | None = None
     busy_timeout: timedelta | None = None
+    follows_host: bool = True
 
     @property
     def database(self) -> Path:
@@ -107,18 +110,32 @@ class CommandSession:
 
         return embedder_from_environment(self.data_dir)
 
+    def left(self) -> "LeftOptions | None":
+        """Return what the code of the host said that ran last on this memory; None if none did, or none is followed.
+
+        Raises:
+            LaterOptionsError: a later version of the program left it.
+        """
+        if not self.follows_host:
+            return None
+        from agentcore.hosting.left_options import left_in  # noqa: PLC0415 - as above
+
+        found = left_in(self.database)
+        if found is not None and not found.is_readable:
+            raise LaterOptionsError(database=str(self.database))
+        return found
+
     def levels(self) -> "OptionLevels":
-        """Return the options of dreams of each scope, as the environment and the data directory's `agentcore.toml` say.
+        """Return the options of dreams of each scope: as the environment, `agentcore.toml` and the host's code say.
 
         Raises:
             InvalidOptionsError: an option is unknown or cannot have its value, or the file cannot be read.
             ExceptionGroup: several are.
+            LaterOptionsError: a later version of the program left those of the host.
         """
-        from dream.options.levels import OptionLevels, of_file  # noqa: PLC0415 - as above
-        from dream.options.sources import configured  # noqa: PLC0415 - as above
+        from dream.options.levels import levels_of  # noqa: PLC0415 - as above
 
-        found = configured(self.data_dir)
-        return OptionLevels(found.options, found, of_file(self.data_dir))
+        return levels_of(self.data_dir, self.left())
 
     @asynccontextmanager
     async def host(
@@ -151,12 +168,14 @@ class CommandSession:
 
         is_there = access is not Access.LOOK or self.database.exists() or self.data_dir.is_file()
         builder = AgentHostBuilder(self.data_dir if is_there else None, clock=self.clock, ids=self.ids)
+        left = self.left()
+        builder.following(left)
         builder.with_memory().with_skills().with_conversation_log().with_feedback()
         builder.with_wisps().with_tool_calls()
         if dreams:
             # Most commands start no dream by themselves. A folder without a database may hold settings all the same.
-            levels = self.levels()
-            builder.with_dreaming(levels.host, in_background=in_background)
+            self._tell_whose_options(left)
+            builder.with_dreaming(None if is_there else self.levels().of(self.scope), in_background=in_background)
             if modes:
                 builder.with_dreaming(lambda one: one.replace(modes={**one.modes, **modes}), scope=str(self.scope))
         if chat is not None:
@@ -172,6 +191,13 @@ class CommandSession:
             if access is not Access.CREATE:
                 await self._require_scope(host.storage)
             yield host
+
+    def _tell_whose_options(self, left: "LeftOptions | None") -> None:
+        if left is not None and not left.is_empty:
+            from dream.interfaces.cli.render.followed import followed_sentence  # noqa: PLC0415 - as above
+            from dream.interfaces.cli.render.text import Line, Tone  # noqa: PLC0415 - as above
+
+            self.screen.tell(Line(followed_sentence(left), Tone.FAINT))
 
     def _patient_storage(self, busy_timeout: timedelta) -> "Storage":
         from agentcore.stores.sql.sql_storage import SqlStorage  # noqa: PLC0415 - as above

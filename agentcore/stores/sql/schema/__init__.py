@@ -25,7 +25,7 @@ from agentcore.stores.sql.schema.dreams import (
     waiting_exchanges,
 )
 from agentcore.stores.sql.schema.forgetting import erasures, known_copies, record_links, tombstones
-from agentcore.stores.sql.schema.people import busy_holders, off_limits_topics, peers, switches
+from agentcore.stores.sql.schema.people import busy_holders, hosts, off_limits_topics, peers, switches
 from agentcore.stores.sql.schema.records import (
     WHERE,
     change_feed,
@@ -53,7 +53,7 @@ from agentcore.stores.sql.schema.records import (
     withheld,
 )
 
-REVISION = "0022"
+REVISION = "0023"
 """The Alembic revision this code reads and writes."""
 
 KNOWN_REVISIONS = tuple(f"{number:04d}" for number in range(9, int(REVISION) + 1))
@@ -78,6 +78,7 @@ __all__ = [
     "erasures",
     "feedback",
     "forgotten",
+    "hosts",
     "imports",
     "journal",
     "known_copies",

@@ -44,6 +44,18 @@ busy_holders = Table(
     instant("expires_at"),
 )
 
+hosts = Table(
+    "hosts",
+    metadata,
+    Column("holder", String(64), primary_key=True),
+    Column("host", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("process_started", Text, nullable=False),
+    instant("started_at"),
+    instant("stopped_at", nullable=True),
+    Column("options", Text, nullable=False),
+)
+
 off_limits_topics = Table(
     "off_limits_topics",
     metadata,

@@ -1,5 +1,7 @@
 """Runs `dream explain` and `config show`."""
 
+from agentcore.hosting.option_parts import effective_parts
+from dream.interfaces.cli.render.followed import followed_json, followed_lines
 from dream.interfaces.cli.render.status import option_lines, standing_lines
 from dream.interfaces.cli.session import Access, CliSession
 
@@ -7,8 +9,7 @@ from dream.interfaces.cli.session import Access, CliSession
 async def explain(*, model: bool = True, session: CliSession) -> None:
     """Tell when the scope dreams next and why not earlier: every gate, with what it measured and what it takes.
 
-    It goes by the environment and the data directory's agentcore.toml; a host whose code says otherwise tells by
-    itself, as host.dreams.explain().
+    It goes by the options that `dream config show` prints.
 
     Args:
         model: Count the passes in that ask the model that is configured.
@@ -25,8 +26,15 @@ def show(*, session: CliSession) -> None:
     Args:
         session: Whose memory.
     """
+    left = session.left()
     options = session.levels().effective(session.scope)
+    parts = effective_parts(session.data_dir, left)
     session.screen.show(
-        lambda: {"scope": str(session.scope), "options": [one.to_json() for one in options]},
-        lambda: option_lines(session, options),
+        lambda: {
+            "scope": str(session.scope),
+            "host": followed_json(left),
+            "options": [one.to_json() for one in options],
+            "parts": [one.to_json() for one in parts],
+        },
+        lambda: [*followed_lines(session, left), *option_lines(session, [*options, *parts])],
     )

@@ -1,0 +1,96 @@
+"""Keeps which hosts work on a database and what their code says of options, for commands and other hosts."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy.exc import DBAPIError
+
+from agentcore.domain.temporal import from_micros, to_micros
+from agentcore.stores.sql.leases import is_gone, machine, process_mark
+from agentcore.stores.sql.schema import hosts
+from agentcore.stores.sql.sqlite import sqlite_engine
+from agentcore.stores.sql.transaction import Transaction
+from agentcore.stores.values import HostRecord
+
+_NEWEST = select(hosts).order_by(hosts.c.started_at.desc(), hosts.c.holder)
+
+
+class SqlHostReader:
+    """See which hosts work on the database, of whatever scope."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    def newest(self) -> list[HostRecord]:
+        """Return the hosts that live, and the one that started last, the newest first."""
+        return _found(self._transaction.connection)
+
+
+class SqlHostStore(SqlHostReader):
+    """Tell which host works on the database; nothing of a scope changes by it."""
+
+    def start(self, holder: str, options: str) -> None:
+        """Write down a host that starts; those that are no more, and worked before it, are forgotten."""
+        connection = self._transaction.connection
+        over = [row.holder for row in connection.execute(_NEWEST) if not _is_alive(row)]
+        connection.execute(delete(hosts).where(hosts.c.holder.in_([*over, holder])))
+        row = {
+            "holder": holder,
+            "host": machine(),
+            "pid": os.getpid(),
+            "process_started": process_mark(os.getpid()),
+            "started_at": to_micros(self._transaction.now),
+            "stopped_at": None,
+            "options": options,
+        }
+        connection.execute(insert(hosts), [row])
+
+    def stop(self, holder: str) -> None:
+        """Write down that a host has stopped; what it left stays until another one starts."""
+        stopped = update(hosts).where(hosts.c.holder == holder)
+        self._transaction.connection.execute(stopped.values(stopped_at=to_micros(self._transaction.now)))
+
+    def clear(self) -> int:
+        """Forget what hosts that have stopped left; return how many there were."""
+        over = [row.holder for row in self._transaction.connection.execute(_NEWEST) if not _is_alive(row)]
+        self._transaction.connection.execute(delete(hosts).where(hosts.c.holder.in_(over)))
+        return len(over)
+
+
+def hosts_of(path: Path) -> list[HostRecord]:
+    """Return the hosts of a database that nobody has opened here, as `SqlHostReader.newest`; none if it has no such.
+
+    A file that cannot be read tells of none either: whoever opens it next says what is wrong with it.
+    """
+    if not path.is_file():
+        return []
+    engine = sqlite_engine(path, writes=False)
+    try:
+        with engine.connect() as connection:
+            return _found(connection)
+    except DBAPIError:
+        return []
+    finally:
+        engine.dispose()
+
+
+def _found(connection: Connection) -> list[HostRecord]:
+    rows = connection.execute(_NEWEST).all()
+    return [_to_record(row) for place, row in enumerate(rows) if place == 0 or _is_alive(row)]
+
+
+def _is_alive(row: Row[Any]) -> bool:
+    return row.stopped_at is None and not is_gone(row.host, row.pid, row.process_started)
+
+
+def _to_record(row: Row[Any]) -> HostRecord:
+    return HostRecord(
+        holder=row.holder,
+        host=row.host,
+        pid=row.pid,
+        started_at=from_micros(row.started_at),
+        is_alive=_is_alive(row),
+        options=row.options,
+    )
