@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentcore.ids import IdFactory
+    from agentcore.stores.sql.hosts import HostRecord
     from agentcore.stores.storage import Storage, UnitOfWork
-    from agentcore.stores.values import HostRecord
 
 VERSION: Final = 1
 """Of the form in which options are left."""
@@ -67,8 +67,9 @@ class LeftOptions:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the code says nothing that the file and the environment do not."""
-        return not (self.parts or self.dreaming or self.scopes or self.only_code)
+        """Whether the code says nothing of options that the file and the environment do not; clients are no options."""
+        only_code = [name for name in self.only_code if not name.startswith("with_")]
+        return not (self.parts or self.dreaming or self.scopes or only_code)
 
     @property
     def is_readable(self) -> bool:

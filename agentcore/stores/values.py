@@ -56,27 +56,6 @@ class BusyHolder:
     scope: Scope | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostRecord:
-    """A host that works, or worked last, on the database, and what it left for others there.
-
-    Args:
-        holder: Id of the host.
-        host: Machine of its process.
-        pid: Its process.
-        started_at: When it started.
-        is_alive: Whether it has not stopped, as far as can be seen from here.
-        options: What its code says of options, as JSON.
-    """
-
-    holder: str
-    host: str
-    pid: int
-    started_at: datetime
-    is_alive: bool
-    options: str
-
-
 @dataclass(frozen=True, slots=True)
 class TurnMaterial:
     """A turn a pass has to read: its id, its place in the order of arrival, and its session."""

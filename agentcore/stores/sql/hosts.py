@@ -1,6 +1,8 @@
 """Keeps which hosts work on a database and what their code says of options, for commands and other hosts."""
 
 import os
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,28 @@ from agentcore.stores.sql.leases import is_gone, machine, process_mark
 from agentcore.stores.sql.schema import hosts
 from agentcore.stores.sql.sqlite import sqlite_engine
 from agentcore.stores.sql.transaction import Transaction
-from agentcore.stores.values import HostRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostRecord:
+    """A host that works, or worked last, on the database, and what it left for others there.
+
+    Args:
+        holder: Id of the host.
+        host: Machine of its process.
+        pid: Its process.
+        started_at: When it started.
+        is_alive: Whether it has not stopped, as far as can be seen from here.
+        options: What its code says of options, as JSON.
+    """
+
+    holder: str
+    host: str
+    pid: int
+    started_at: datetime
+    is_alive: bool
+    options: str
+
 
 _NEWEST = select(hosts).order_by(hosts.c.started_at.desc(), hosts.c.holder)
 

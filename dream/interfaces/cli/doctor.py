@@ -16,10 +16,11 @@ from agentcore.errors import InvalidInputError, StorageError
 from agentcore.hosting.option_layers import OptionSource
 from agentcore.hosting.option_parts import effective_parts
 from agentcore.stores.sql.feed import unknown_states
+from agentcore.stores.sql.hosts import HostRecord
 from agentcore.stores.sql.schema import REVISION, entries, entry_sources, feedback, leases, turns
 from agentcore.stores.sql.unit import SqlUnit
 from agentcore.stores.storage import ReadView
-from agentcore.stores.values import FeedPosition, HostRecord
+from agentcore.stores.values import FeedPosition
 from agentcore.workspace.errors import DocumentError, InvalidWorkspaceError
 from agentcore.workspace.folder import WorkspaceFolder
 from dream.cycle.documents.delivery import KEPT

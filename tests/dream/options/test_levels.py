@@ -158,7 +158,7 @@ async def test_every_part_of_a_host_is_configured_by_the_file_and_code_wins(tmp_
 half_life = "60d"
 floor = 0.2
 [conversation]
-user_trust = 20
+user_trust = 1
 [context]
 window = 3
 [feedback]
