@@ -282,9 +282,9 @@ def test_the_doctor_finds_a_damaged_database(filled: CommandLine):
 
 
 def test_recall_on_a_damaged_database_says_so_in_one_sentence(filled: CommandLine):
-    content = filled.database.read_bytes()
-    pages = [content[start : start + 4_096] for start in range(0, len(content), 4_096)]
-    filled.database.write_bytes(b"".join(bytes(4_096) if b"garden" in page else page for page in pages))
+    content = bytearray(filled.database.read_bytes())
+    content[573_440:614_400] = bytes(40_960)
+    filled.database.write_bytes(content)
     told = filled("recall", "the garden")
     assert (told.code, told.out, told.err.count("\n"), told.err.count("not a readable database")) == (1, "", 1, 1)
 
