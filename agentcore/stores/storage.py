@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy cos
     from agentcore.stores.sql.documents import SqlDocumentReader, SqlDocumentStore
     from agentcore.stores.sql.entries import SqlEntryReader, SqlEntryStore
     from agentcore.stores.sql.feed import SqlActivityReader, SqlActivityStore
-    from agentcore.stores.sql.hosts import SqlHostReader, SqlHostStore
+    from agentcore.stores.sql.hosts import SqlHostStore
     from agentcore.stores.sql.leases import SqlBusyReader, SqlBusyStore, SqlLeaseReader, SqlLeaseStore
     from agentcore.stores.sql.pages import SqlPageReader
     from agentcore.stores.sql.questions import SqlQuestionReader, SqlQuestionStore
@@ -211,7 +211,7 @@ class ReadView(Protocol):
         ...
 
     @property
-    def hosts(self) -> "SqlHostReader":
+    def hosts(self) -> "SqlHostStore":
         """Hosts that work on the database."""
         ...
 
@@ -345,11 +345,6 @@ class UnitOfWork(ReadView, Protocol):
         ...
 
     @property
-    def hosts(self) -> "SqlHostStore":
-        """Hosts that work on the database."""
-        ...
-
-    @property
     def busy(self) -> "SqlBusyStore":
         """Who serves people, in whatever scope."""
         ...
@@ -396,10 +391,7 @@ class UnitOfWork(ReadView, Protocol):
         ...
 
     def withhold(self, entry_id: str) -> tuple[str, ...]:
-        """Withhold the turns that an entry cites and those of equal text; return their ids.
-
-        For an entry that is set aside and stays; `withheld.release` takes it back.
-        """
+        """Withhold the turns that an entry cites and those of equal text, until a release; return their ids."""
         ...
 
     def forget(
@@ -407,17 +399,15 @@ class UnitOfWork(ReadView, Protocol):
     ) -> Forgotten:
         """Remove an entry, its equal texts and what was derived from it alone, and scrub every copy of the text.
 
-        A merge with other sources goes too; the sources it took the place of are brought back first. Turns that the
-        removed entries cite, and those of equal text, are withheld, and what they say of it is redacted. After the
-        commit no file of the storage holds the text any longer, or as soon as its readers have finished.
+        A merge with other sources goes too, once these are brought back. Turns that the removed entries cite, and those
+        of equal text, are withheld and redacted. After the commit, or its readers, no file holds the text any longer.
         """
         ...
 
     def forget_turns(self, *, turn_id: str | None = None, session_id: str | None = None) -> Forgotten:
         """Redact a turn or those of a session, and remove every entry that was learnt from them, however far down.
 
-        The turns keep their id, session and time and are withheld; sources that a removed merge took the place of are
-        brought back.
+        The turns keep their id, session and time and are withheld; the sources of a removed merge are brought back.
         """
         ...
 
