@@ -176,7 +176,12 @@ class OptionsLeft:
             unit.hosts.start(self._holder, self._text)
             return [one for one in unit.hosts.newest() if one.is_alive and one.options != self._text]
 
-        for other in await self._storage.write(_ANYWHERE, begin):
+        try:
+            others = await self._storage.write(_ANYWHERE, begin)
+        except StorageError:
+            _log.debug("host_not_noted", exc_info=True)  # such as where nothing can be written
+            return
+        for other in others:
             told = {"host": other.host, "pid": other.pid, "started_at": other.started_at.isoformat()}
             _log.warning("hosts_differ", extra=told)
 
