@@ -127,6 +127,9 @@ class Language:
             to the end of the clause.
         standing_inside: The same, where they may stand inside of a run of letters: in scripts without spaces.
         secrets: Words around secrets, by what they tell (`dream.guards.secret_words` says which there are).
+        passing: Patterns of words for a moment or a few days, by which a text tells of nothing that lasts.
+        hedges: Patterns of words by which a text is a guess.
+        reasoning: Patterns of words by which a text tells how somebody came to it.
     """
 
     code: str
@@ -216,6 +219,9 @@ class Language:
     standing_inside: Words = ()
     standing_exceptions: Words = ()
     secrets: ByName = field(default_factory=_by_name)
+    passing: Words = ()
+    hedges: Words = ()
+    reasoning: Words = ()
 
 
 @cache

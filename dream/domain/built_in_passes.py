@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.capability import Capability
+from dream.domain.concluding_passes import DEDUCTION, INDUCTION
 from dream.domain.declaration import Declaration, DeclaredDirective, PassMode, Preset, Reads
 from dream.domain.rounds import RoundKind
 from dream.domain.verification import VERIFY
@@ -388,6 +389,8 @@ BUILT_IN: Final = (
     IMPORTANCE_DECAY,
     FACT_MINING,
     MEMORY_CONSOLIDATION,
+    DEDUCTION,
+    INDUCTION,
     EPISODE_EXTRACTION,
     SKILL_GAPS,
     SKILL_CONSOLIDATION,

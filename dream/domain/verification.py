@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 VERIFY: Final = "verify"
 """The directive of the second reading."""
+VERIFY_INFERENCE: Final = "verify-inference"
+"""The directive of the second reading of conclusions."""
 
 READ_AT_ONCE: Final = 15
 """Statements that one call of the second reading decides about at most."""
@@ -69,12 +71,14 @@ class Assertion:
         evidence: What it rests on, and what stands beside that, in the order it was said.
         whole: Whether it must also tell all that the evidence tells, as a merge or a rewrite must.
         adds: Whether it is a procedure that may bring steps of its own, as long as they name nothing specific.
+        infers: Whether it is concluded from its evidence: it has to follow, and stands nowhere in it.
     """
 
     text: str
     evidence: tuple[EvidenceLine, ...]
     whole: bool = False
     adds: bool = False
+    infers: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from datetime import datetime
 from itertools import chain
 from typing import TypeVar, cast
 
+from agentcore.domain.conclusion import Footing
 from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Status, Trust
@@ -20,6 +21,7 @@ from agentcore.recall.off_limits import named_topic
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.guards.conclusion_guard import rests_on_premises
 from dream.guards.secrets import secret_in
 from dream.options import RetentionOptions
 
@@ -39,6 +41,9 @@ class Knowledge:
         needed: When those entries that the change sets count as promoted for the first time were recalled last.
         off_limits: Topics about which nothing is to be kept, in the person's words.
         protect_importance: Base importance that makes an entry undroppable: nothing that a pass heard starts there.
+        premises: The entries that conclusions of the change sets rest on, by id.
+        footings: How those conclusions stand by their premises, by the id of the conclusion.
+        depths: How many conclusions they stand on, themselves among them.
         live_skills: Those names of successors that active skills have.
         taken_names: Those names of new skills that a skill has or once had.
     """
@@ -51,6 +56,9 @@ class Knowledge:
     needed: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
     off_limits: tuple[str, ...] = ()
     protect_importance: float = 0.8
+    premises: Mapping[str, MemoryEntry] = field(default_factory=dict[str, MemoryEntry])
+    footings: Mapping[str, Footing] = field(default_factory=dict[str, Footing])
+    depths: Mapping[str, int] = field(default_factory=dict[str, int])
     live_skills: frozenset[str] = frozenset()
     taken_names: frozenset[str] = frozenset()
 
@@ -131,7 +139,9 @@ def raises_nothing(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | Non
             # As in a fold: whoever is trusted less reinforces nothing.
             said = [turn for turn in said if turn.trust >= change.before.trust]
         needed = [knowledge.needed.get(one.entry_id) for one in change_set.promotions if one.entry_id == after.id]
+        resting = [knowledge.premises[one.entry_id] for one in after.premises if one.entry_id in knowledge.premises]
         seen = [*(turn.occurred_at for turn in said), *(at for at in needed if at is not None)]
+        seen += [premise.last_seen_at for premise in resting]
         if not _has_earned(after, before, seen, knowledge):
             return Refusal(Refused.IMPORTANCE_RAISED, after.id)
         heard = sum(turn.role == "user" for turn in said)
@@ -376,7 +386,7 @@ Guard = Callable[[ChangeSet, Knowledge], Refusal | None]
 
 GUARDS_OF: Mapping[RecordKind, tuple[Guard, ...]] = {
     RecordKind.TURN: (keeps_words,),
-    RecordKind.ENTRY: (raises_nothing, leaves_protected_categories, keeps_pins, keeps_apart),
+    RecordKind.ENTRY: (raises_nothing, rests_on_premises, leaves_protected_categories, keeps_pins, keeps_apart),
     RecordKind.SKILL: (replaces_skills, takes_no_name, raises_no_skill, tells_no_secret),
     RecordKind.DOCUMENT: (writes_no_secret,),
 }

@@ -20,6 +20,7 @@ from .pass_options import (
     ConsumptionPolicy as ConsumptionPolicy,
     DocumentOptions as DocumentOptions,
     EpisodeOptions as EpisodeOptions,
+    InferenceOptions as InferenceOptions,
     LogOptions as LogOptions,
     MiningOptions as MiningOptions,
     Narrator as Narrator,

@@ -21,6 +21,7 @@ from dream.options.pass_options import (
     ConsolidationOptions,
     DocumentOptions,
     EpisodeOptions,
+    InferenceOptions,
     LogOptions,
     MiningOptions,
     NearDuplicateOptions,
@@ -264,6 +265,8 @@ class DreamOptions(Options):
     """How facts are mined from conversations."""
     consolidation: ConsolidationOptions = Field(default_factory=ConsolidationOptions)
     """How the model merges and retires entries."""
+    inference: InferenceOptions = Field(default_factory=InferenceOptions)
+    """How conclusions are drawn from what is known."""
     episodes: EpisodeOptions = Field(default_factory=EpisodeOptions)
     """How episodes are found in conversations."""
     preferences: PreferenceOptions = Field(default_factory=PreferenceOptions)
@@ -326,7 +329,9 @@ class DreamOptions(Options):
         told = {name: value for name, value in chosen.items() if value is not None}
         found = {name: mode_under(preset, one) for name, one in DECLARED.items()}
         modes = {} if choice.others is PassMode.APPLY else {OTHERS: choice.others}
-        modes |= {name: mode for name, mode in found.items() if mode not in {None, choice.others}}
+        # What is off by itself is switched on by its name alone.
+        usual = {name: choice.others if one.mode is not PassMode.OFF else one.mode for name, one in DECLARED.items()}
+        modes |= {name: mode for name, mode in found.items() if mode not in {None, usual[name]}}
         return cls.model_validate({"schedule": choice.schedule, "modes": modes, "starts_from": preset, **told})
 
     def declared(self, pass_name: str) -> Declaration:

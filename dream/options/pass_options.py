@@ -152,6 +152,22 @@ class ConsolidationOptions(Options):
     """The newest so many of it."""
 
 
+class InferenceOptions(Options):
+    """How conclusions are drawn from what is known."""
+
+    section: ClassVar[str] = "dreaming.inference"
+    """What its fields are called after in errors."""
+
+    max_entries: int = Field(default=200, ge=2)
+    """New entries looked at in one run by each of the two passes; the rest is backlog."""
+    batch_entries: int = Field(default=60, ge=2, le=200)
+    """New entries in one question at most."""
+    neighbours: int = Field(default=3, ge=0, le=20)
+    """Entries like a new one that are shown beside it."""
+    threshold: float = Field(default=0.15, gt=0.0, le=1.0)
+    """Weighted Jaccard similarity from which an entry is one of these."""
+
+
 class EpisodeOptions(Options):
     """How episodes are found in conversations."""
 

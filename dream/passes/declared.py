@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from agentcore.domain.capability import Capability
 from dream.domain.declaration import OPTIONAL, Declaration, PassMode, Preset, Reads
-from dream.domain.verification import VERIFY
+from dream.domain.verification import VERIFY, VERIFY_INFERENCE
 
 
 class DeclaredPass:
@@ -43,6 +43,6 @@ class DeclaredPass:
         if declaration is None:
             return
         cls.name, cls.requires, cls.directives = declaration.name, declaration.requires, declaration.sent
-        cls.instructions = tuple(name for name in declaration.sent if name != VERIFY)
+        cls.instructions = tuple(name for name in declaration.sent if name not in {VERIFY, VERIFY_INFERENCE})
         for name in OPTIONAL:
             setattr(cls, name, getattr(declaration, name))

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, Protocol, TypeVar, runtime_checkable
 
 from agentcore.domain.capability import Capability
+from agentcore.domain.conversation import Turn
 from agentcore.domain.scope import Scope
 from agentcore.recall.results import Hit, Neighbour
 from agentcore.stores.storage import ReadView
@@ -55,6 +56,10 @@ class ScopeRecall:
     async def search(self, query: str, *, k: int = 10) -> Sequence[Hit]:
         """Return the *k* best active entries for *query*, best first."""
         return await self._recall.search(self._scope, query, k=k)
+
+    async def turns(self, query: str, *, k: int = 10) -> Sequence[Turn]:
+        """Return the *k* best turns of the conversation log for *query*, best first."""
+        return [hit.turn for hit in await self._recall.turns.search(self._scope, query, k=k)]
 
     async def similar(self, keys: Sequence[int], *, threshold: float, limit: int) -> Mapping[int, Sequence[Neighbour]]:
         """Return, per key, the entries above *threshold* that share most of its rare words, best first."""

@@ -12,7 +12,7 @@ from functools import cache
 from itertools import islice
 from math import log, sqrt
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import orjson
 import regex
@@ -216,32 +216,53 @@ class _Example:
 
 @cache
 def _known() -> tuple[_Example, ...]:
-    package = Path(__file__).parents[1]
-    packaged = package / "_directives" / FILE
-    rows = orjson.loads((packaged if packaged.exists() else package.parent / "directives" / FILE).read_bytes())
     return tuple(
         _Example(
             row["speaker"],
             row["said"],
             row["true"],
             tuple(row["false"]),
-            _letters((row["said"], row["true"], *row["false"])),
+            letters_of((row["said"], row["true"], *row["false"])),
         )
-        for row in rows
+        for row in rows_of(FILE)
     )
 
 
 def _examples(asked: Sequence[Assertion]) -> _Example:
     """Return the example whose letters follow each other most as in the call: it is in its language, if any is."""
-    letters = _letters([*(one.text for one in asked), *(line.text for one in asked for line in one.evidence)])
-    common = Counter(pair for one in _known() for pair in one.letters)
+    return most_alike(_known(), asked)
 
-    def likeness(one: _Example) -> float:
-        weights = {pair: log(1 + len(_known()) / common[pair]) for pair in one.letters}
+
+class InALanguage(Protocol):
+    """An example, of which it is known how its language is written."""
+
+    @property
+    def letters(self) -> Counter[str]:
+        """Its pairs and triples of characters."""
+        ...
+
+
+E = TypeVar("E", bound=InALanguage)
+
+
+def most_alike(known: Sequence[E], asked: Sequence[Assertion]) -> E:
+    """Return the example whose letters follow each other most as in the call: it is in its language, if any is."""
+    letters = letters_of([*(one.text for one in asked), *(line.text for one in asked for line in one.evidence)])
+    common = Counter(pair for one in known for pair in one.letters)
+
+    def likeness(one: E) -> float:
+        weights = {pair: log(1 + len(known) / common[pair]) for pair in one.letters}
         length = sqrt(sum((one.letters[pair] * weight) ** 2 for pair, weight in weights.items()))
         return sum(letters[pair] * one.letters[pair] * weight**2 for pair, weight in weights.items()) / length
 
-    return max(_known(), key=likeness)
+    return max(known, key=likeness)
+
+
+def rows_of(file: str) -> list[Any]:
+    """Return the rows of a file of examples beside the directives."""
+    package = Path(__file__).parents[1]
+    packaged = package / "_directives" / file
+    return orjson.loads((packaged if packaged.exists() else package.parent / "directives" / file).read_bytes())
 
 
 def true_examples() -> frozenset[str]:
@@ -249,7 +270,7 @@ def true_examples() -> frozenset[str]:
     return frozenset(one.true for one in _known())
 
 
-def _letters(texts: Iterable[str]) -> Counter[str]:
+def letters_of(texts: Iterable[str]) -> Counter[str]:
     """Count the pairs and triples of characters of texts."""
     text = " ".join(" ".join(texts).casefold().split())
     return Counter(text[at : at + size] for size in (2, 3) for at in range(len(text) - size + 1))
@@ -277,6 +298,9 @@ __all__ = [
     "LONGEST_CHECK",
     "ReaderChecks",
     "checks_of",
+    "letters_of",
+    "most_alike",
+    "rows_of",
     "telling_words",
     "true_examples",
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from hashlib import blake2b
 from itertools import groupby
 from typing import Annotated, Any, ClassVar, Final, cast
@@ -11,12 +12,22 @@ from pydantic import Field, WithJsonSchema
 
 from agentcore.llm.chat import ChatMessage, ChatRequest, ChatRole, estimate_tokens
 from dream.domain.rounds import Answer
-from dream.domain.verification import MOST_TOKENS, READ_AT_ONCE, VERIFY, Assertion, EvidenceLine, Reading, SecondReading
+from dream.domain.verification import (
+    MOST_TOKENS,
+    READ_AT_ONCE,
+    VERIFY,
+    VERIFY_INFERENCE,
+    Assertion,
+    EvidenceLine,
+    Reading,
+    SecondReading,
+)
 from dream.guards.detail import DetailKind
 from dream.guards.verdict import EvidenceText, Verdict, judge
 from dream.guards.wording import plain, sentences_of, words_of
 from dream.passes.answers import TEXTS, AnswerItem, TextList, answer_form, choice_of, item_schema, read_items
 from dream.passes.conversation.evidence import holds_quote
+from dream.passes.inference_checks import inference_checks_of
 from dream.passes.prompts import fenced, quoted, system_text
 from dream.passes.protocol import ModelContext
 from dream.passes.reader_checks import CANARIES, CONTROLS, LONGEST_CHECK, checks_of, telling_words
@@ -51,12 +62,50 @@ class _ReadingItem(AnswerItem):
     quotes: TextList = ()
     left_out: Annotated[TextList, WithJsonSchema(dict(TEXTS)), Field(validation_alias="leftOut")] = ()
 
+    def as_read(self) -> SecondReading:
+        """Return what it says."""
+        return SecondReading(reading=self.reading, quotes=self.quotes, left_out=self.left_out)
+
+
+class _InferenceReading(StrEnum):
+    """What a reader finds of a conclusion."""
+
+    FOLLOWS = "follows"
+    MAY = "may"
+    DOES_NOT = "does_not"
+
+
+class _InferenceItem(AnswerItem):
+    called: ClassVar[str] = "reading {}"
+
+    handle: Annotated[str, Field(validation_alias="id")]
+    reading: Annotated[_InferenceReading, WithJsonSchema(choice_of(_InferenceReading))]
+    quotes: TextList = ()
+
+    def as_read(self) -> SecondReading:
+        """Return it as any second reading."""
+        return SecondReading(reading=_AS_READ[self.reading], quotes=self.quotes)
+
+
+_AS_READ: Final = {
+    _InferenceReading.FOLLOWS: Reading.SAYS,
+    _InferenceReading.MAY: Reading.NOT_SAID,
+    _InferenceReading.DOES_NOT: Reading.CONTRADICTS,
+}
+_INFERENCE_CONTRACT: Final = """\
+Answer with {"readings": [...]}, one item for each statement, none left out. Each has:
+- "id": the statement's handle, such as "s1c07";
+- "reading": "follows", "may" or "does_not";
+- "quotes": words copied unchanged from its evidence, for "follows" of each record, or [].
+A statement's `evidence` and `beside` name the records it is judged by; no other record counts for it."""
+
 
 class _WaryReadingItem(_ReadingItem):
     reading: Annotated[Reading, WithJsonSchema(choice_of(Reading))]
 
 
 _FORM: Final = answer_form("readings", readings=item_schema(_ReadingItem))
+_INFERENCE_FORM: Final = answer_form("readings", readings=item_schema(_InferenceItem))
 _WARY_FORM: Final = answer_form("readings", readings=item_schema(_WaryReadingItem))
 """The same where there are off-limits topics."""
 
@@ -106,7 +155,9 @@ class VerificationCall:
         cls, statements: Sequence[tuple[int, Assertion]], number: int, proven: Sequence[Assertion] = ()
     ) -> "VerificationCall":
         """Return the call about these statements, as many as `first_of` takes; *proven* ones may serve as controls."""
-        checks = checks_of([assertion for _, assertion in statements], number, proven)
+        asked = [assertion for _, assertion in statements]
+        infers = any(one.infers for one in asked)
+        checks = inference_checks_of(asked, number) if infers else checks_of(asked, number, proven)
         return cls(number, tuple(statements), checks.canaries, checks.controls)
 
     def request(self, context: ModelContext, *, by_day: bool = False) -> ChatRequest:
@@ -115,18 +166,18 @@ class VerificationCall:
         records = {line: f"r{place}" for place, line in enumerate(_lines(one for _, one in asked), 1)}
         lines = _by_day(records) if by_day else (_record(handle, line) for line, handle in records.items())
         blocks = [
-            CONTRACT + (_BY_DAY if by_day else ""),
+            _INFERENCE_CONTRACT if self.infers else CONTRACT + (_BY_DAY if by_day else ""),
             fenced(context.marker, _RECORDS, lines),
             fenced(context.marker, _STATEMENTS, (_statement(handle, one, records) for handle, one in asked)),
         ]
         return ChatRequest(
             messages=(
-                ChatMessage(ChatRole.SYSTEM, system_text(context, (VERIFY,))),
+                ChatMessage(ChatRole.SYSTEM, system_text(context, (VERIFY_INFERENCE if self.infers else VERIFY,))),
                 ChatMessage(ChatRole.USER, "\n\n".join(blocks)),
             ),
             max_output_tokens=context.options.model.answer_tokens,
             purpose=VERIFY,
-            response_format=_WARY_FORM if context.off_limits else _FORM,
+            response_format=_INFERENCE_FORM if self.infers else _WARY_FORM if context.off_limits else _FORM,
             temperature=0.0,
             model=context.options.model.verifier,
         )
@@ -137,10 +188,10 @@ class VerificationCall:
         What it says nothing of is not in it, nor what it says without showing it (`is_shown`). Of two readings of one
         statement the one counts that does not say `says`.
         """
-        items, _ = read_items(answer, "readings", _ReadingItem, what="readings", most=4 * MOST_STATEMENTS)
         found: dict[Assertion, SecondReading] = {}
+        given = self._given(answer)
         for handle, one in self.handled:
-            said = [_reading(one, item) for item in items if item.handle == handle]
+            said = [_reading(one, reading) for named, reading in given if named == handle]
             denials = [reading for reading in said if reading.reading is not Reading.SAYS]
             if said:
                 found[one] = denials[0] if denials else said[0]
@@ -149,6 +200,20 @@ class VerificationCall:
         if any(found.get(one, _DENIES).reading not in _ADMITTED for one in self.controls):
             return None
         return {key: found[one] for key, one in self.statements if one in found and counts(one, found[one])}
+
+    @property
+    def infers(self) -> bool:
+        """Whether it is about conclusions."""
+        return any(one.infers for _, one in self.statements)
+
+    def _given(self, answer: Answer) -> list[tuple[str, SecondReading]]:
+        """Return the readings of an answer with the handles that they name."""
+        most = 4 * MOST_STATEMENTS
+        if self.infers:
+            inferred, _ = read_items(answer, "readings", _InferenceItem, what="readings", most=most)
+            return [(one.handle, one.as_read()) for one in inferred]
+        items, _ = read_items(answer, "readings", _ReadingItem, what="readings", most=most)
+        return [(one.handle, one.as_read()) for one in items]
 
     @property
     def handled(self) -> list[tuple[str, Assertion]]:
@@ -169,7 +234,7 @@ _ADMITTED: Final = frozenset({Reading.SAYS, Reading.OFF_LIMITS})
 """What may be read of a statement that is known to be true."""
 
 
-def _reading(assertion: Assertion, item: _ReadingItem) -> SecondReading:
+def _reading(assertion: Assertion, item: SecondReading) -> SecondReading:
     """Return what an item says; what leaves something out of the whole is not said."""
     says = item.reading is Reading.SAYS and not (assertion.whole and item.left_out)
     reading = Reading.SAYS if says else Reading.NOT_SAID if item.reading is Reading.SAYS else item.reading
@@ -191,6 +256,8 @@ def counts(assertion: Assertion, given: SecondReading) -> bool:
     """
     if given.reading is not Reading.SAYS:
         return True
+    if assertion.infers:
+        return _is_inferred(assertion, given.quotes)
     quotes = (*given.quotes, *_repeated(assertion)) if given.quotes else ()
     quoting = [line for line in assertion.evidence if any(_holds(line.text, one) for one in quotes)]
     proving = [line for line in assertion.evidence if line.proves]
@@ -200,6 +267,13 @@ def counts(assertion: Assertion, given: SecondReading) -> bool:
     if not all(any(_holds(line.text, one) for line in quoting) for one in quotes):
         return False
     return assertion.adds or (_has_a_quote_each(assertion.text, quotes) and not _refuted(assertion.text, quoting))
+
+
+def _is_inferred(assertion: Assertion, quotes: Sequence[str]) -> bool:
+    """Tell whether words are quoted of each record that a conclusion rests on, and of no other text."""
+    proving = [line for line in assertion.evidence if line.proves]
+    is_shown = all(any(_holds(line.text, one) for one in quotes) for line in proving)
+    return is_shown and all(any(_holds(line.text, one) for line in assertion.evidence) for one in quotes)
 
 
 def _refuted(statement: str, quoting: Sequence[EvidenceLine]) -> bool:

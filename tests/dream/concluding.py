@@ -1,16 +1,19 @@
 """Conclusions for tests: a pass that draws what a test wishes, and what must hold of all of them."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dreaming import World
+import orjson
+from dreaming import VerifyingChatClient, World
 
-from agentcore.domain import Capability, Confidence, Level, MemoryEntry, Pattern, Premise, SourceKind, SourceRef
+from agentcore.domain import Capability, Confidence, Level, MemoryEntry, Pattern, Premise, SourceKind, SourceRef, Trust
 from agentcore.domain.conclusion import confidence_of, footing_of
 from agentcore.domain.text import fold_key
 from dream.domain import Change, ChangeSet, Notes, Proposal, Work
 from dream.passes import DreamContext
+from dream.passes.inference_checks import true_conclusions
 
 
 def premise_of(entry: MemoryEntry, **fields: Any) -> Premise:
@@ -21,7 +24,7 @@ def premise_of(entry: MemoryEntry, **fields: Any) -> Premise:
 def concluded(world: World, content: str, premises: Sequence[Premise], **fields: Any) -> MemoryEntry:
     """Return a deduction from premises, or the pattern that *fields* say."""
     sources = tuple(sorted({SourceRef(SourceKind.ENTRY, one.entry_id) for one in premises}))
-    resting = {"premises": tuple(sorted(premises)), "sources": sources}
+    resting = {"premises": tuple(sorted(premises)), "sources": sources, "trust": Trust.INFERRED}
     return world.entry(content, **({"level": Level.DEDUCTIVE} | resting | fields))
 
 
@@ -30,6 +33,30 @@ def pattern(world: World, content: str, premises: Sequence[Premise], **fields: A
     told = {"level": Level.INDUCTIVE, "pattern": Pattern.BEHAVIOR}
     sure = confidence_of(premises) or Confidence.LOW
     return concluded(world, content, premises, **(told | {"confidence": sure} | fields))
+
+
+class InferringChatClient(VerifyingChatClient):
+    """A scripted model that finds that what it concluded itself follows, and nothing else does."""
+
+    def reading(self, prompt: str) -> str:
+        if '"follows"' not in prompt:
+            return super().reading(prompt)
+        records = dict(re.findall(r'^\[(r\d+)\][^"\n]*("(?:[^"\\\\]|\\\\.)*")', prompt, re.MULTILINE))
+        asked = re.findall(r'^\[(s\w+)\] evidence=(\S*)[^"\n]*("(?:[^"\\\\]|\\\\.)*")', prompt, re.MULTILINE)
+        known = {*self._written, *map(plain, true_conclusions())}
+        found = []
+        for handle, cited, quoted in asked:
+            text = plain(orjson.loads(quoted))
+            follows = text in known or text.startswith("these cannot both be true")
+            is_denied = any(plain(part) in text for part in self._denies)
+            quotes = [orjson.loads(records[one]) for one in cited.split(",")]
+            reading = "follows" if follows and not is_denied else "may"
+            found.append({"id": handle, "reading": reading, "quotes": quotes})
+        return orjson.dumps({"readings": found}).decode()
+
+
+def plain(text: str) -> str:
+    return " ".join(text.split()).casefold()
 
 
 @dataclass

@@ -53,6 +53,9 @@ _LIVING: Final = select(
     entries.c.id, entries.c.status, entries.c.fold_key, entries.c.valid_until, entries.c.successor
 ).where(_MINE, entries.c.id.in_(_AMONG))
 _ABSORBED: Final = select(entries.c.absorbed).where(_MINE, entries.c.id.in_(_AMONG), entries.c.absorbed != "[]")
+_FORMERLY: Final = select(entries.c.id).where(
+    _MINE, entries.c.successor.in_(_AMONG), entries.c.valid_until.is_not(None)
+)
 _CHANGE: Final = (
     update(entries)
     .where(entries.c.pk.in_(bindparam("among", expanding=True, type_=Key)))
@@ -128,6 +131,13 @@ class SqlConclusionReader:
         found: set[str] = set()
         for chunk in chunks(sorted(set(entry_ids))):
             found.update(row.id for row in self._transaction.execute(_DEPENDANTS, among=chunk))
+        return SqlEntryReader(self._transaction).get_many(found)
+
+    def formerly(self, entry_ids: Collection[str]) -> list[MemoryEntry]:
+        """Return the superseded entries that held until one of these took their place, by id."""
+        found: set[str] = set()
+        for chunk in chunks(sorted(set(entry_ids))):
+            found.update(self._transaction.execute(_FORMERLY, among=chunk).scalars())
         return SqlEntryReader(self._transaction).get_many(found)
 
 

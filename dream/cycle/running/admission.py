@@ -24,6 +24,7 @@ from dream.domain.step import WaitingExchange
 from dream.guards import Knowledge
 from dream.guards.secrets import secret_in
 from dream.options import DreamOptions
+from dream.passes.inference.premises import depths_of
 from dream.stores import DreamStores
 
 
@@ -209,7 +210,22 @@ def knowledge_of(
         off_limits=tuple(topic.words for topic in off_limits_topics(unit)),
         protect_importance=options.consolidation.protect_importance,
     )
-    return _with_skill_names(unit, change_sets, knowledge)
+    return _with_skill_names(unit, change_sets, _with_premises(unit, change_sets, knowledge))
+
+
+def _with_premises(view: ReadView, change_sets: Sequence[ChangeSet], knowledge: Knowledge) -> Knowledge:
+    """Return *knowledge* with what guards ask of the premises of conclusions."""
+    afters = [change.after for one in change_sets for change in one.changes]
+    drawn = [after for after in afters if isinstance(after, MemoryEntry) and after.is_conclusion and after.is_active]
+    if not drawn:
+        return knowledge
+    premises = view.entries.get_many({one.entry_id for conclusion in drawn for one in conclusion.premises})
+    return replace(
+        knowledge,
+        premises={entry.id: entry for entry in premises},
+        footings={conclusion.id: view.conclusions.footing(conclusion) for conclusion in drawn},
+        depths=depths_of(view, drawn),
+    )
 
 
 def _kept_apart(view: ReadView, change_sets: Sequence[ChangeSet]) -> tuple[frozenset[str], ...]:

@@ -29,6 +29,9 @@ _EPISODE = {"content", "eventType", "actor", "importance", "tags", "subjectTime"
 _PREFERENCE = {"content", "sentiment", "tags", "importance", "requiresUserPermission", "sourceIds", "quote"}
 _CONTRACT = {
     "dream": {"toDelete", "toSave", "supersededBy", "id", "reason", "keep", "add", *_SAVED},
+    "deduction": {"search", "words", "after", "before", "in", "conclusions", "kind", "content", "premises"},
+    "induction": {"search", "patterns", "content", "pattern", "premises", "against", "existing"},
+    "verify-inference": {"readings", "id", "reading", "quotes", "follows", "may", "does_not"},
     "memory-mining": {"facts", *_FACT},
     "episode-dream": {"toSave", "existing", *_EPISODE},
     "pref-dream": {"toSave", "existing", "supersedes", *_PREFERENCE},

@@ -1,0 +1,77 @@
+"""Declares the passes that draw conclusions; `dream.domain.built_in_passes` says where they stand in a run."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from agentcore.domain.capability import Capability
+from dream.domain.declaration import Declaration, DeclaredDirective, PassMode, Preset
+from dream.domain.rounds import RoundKind
+from dream.domain.verification import VERIFY_INFERENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_ASKING: Final = frozenset({Capability.MEMORY, Capability.LLM})
+
+_VERIFY_INFERENCE: Final = DeclaredDirective(
+    VERIFY_INFERENCE,
+    "How conclusions are read a second time beside their premises, by a reader who did not draw them.",
+    ("readings", "follows", "may", "does_not", "quotes"),
+)
+_PEERS_ALONE: Final[Mapping[Preset, PassMode]] = MappingProxyType({Preset.PEER: PassMode.APPLY})
+"""Of a pass that concludes what nobody said, which the other systems do not."""
+_CONCLUDING: Final = (
+    "reviewed",
+    "searches",
+    "deduced",
+    "updated",
+    "patterns",
+    "reinforced",
+    "repairs",
+    "repaired",
+    "read_again",
+    "denied",
+    "questions",
+)
+
+DEDUCTION: Final = Declaration(
+    name="deduction",
+    requires=_ASKING,
+    directives=(
+        DeclaredDirective(
+            "deduction",
+            "What must be true if what is known is: changes, implications, contradictions.",
+            ("search", "conclusions", "kind", "content", "premises"),
+        ),
+        _VERIFY_INFERENCE,
+    ),
+    mode=PassMode.OFF,
+    presets=_PEERS_ALONE,
+    options="inference",
+    notes=_CONCLUDING,
+    rounds=(RoundKind.LOOKUP, RoundKind.VERIFICATION),
+    home="inference.deduction:Deduction",
+    why="after consolidation, so that it concludes from what holds",
+)
+
+INDUCTION: Final = Declaration(
+    name="induction",
+    requires=_ASKING,
+    directives=(
+        DeclaredDirective(
+            "induction",
+            "What keeps coming back, for and against, and which traits of a person may be inferred.",
+            ("search", "patterns", "content", "pattern", "premises", "against", "existing"),
+        ),
+        _VERIFY_INFERENCE,
+    ),
+    mode=PassMode.OFF,
+    presets=_PEERS_ALONE,
+    options="inference",
+    notes=_CONCLUDING,
+    rounds=(RoundKind.LOOKUP, RoundKind.VERIFICATION),
+    home="inference.induction:Induction",
+    why="after deduction, so that it sees what that concluded",
+)

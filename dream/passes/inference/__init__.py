@@ -1,0 +1,1 @@
+"""Deduction and induction: draw conclusions from what is known, each with its premises."""

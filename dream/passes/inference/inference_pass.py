@@ -1,0 +1,180 @@
+"""Runs a pass that draws conclusions: it may search first; the host and a reader check what it concludes."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from agentcore.domain.text import fold_key
+from agentcore.llm.chat import ChatRequest
+from agentcore.stores.storage import ReadView
+from dream.domain.change import ChangeSet
+from dream.domain.proposal import Notes, Proposal, Refusal, Work, summed
+from dream.domain.reasons import Refused
+from dream.domain.rounds import Answer, NextRound, Round, RoundKind
+from dream.domain.step import Batch, Packing
+from dream.options import VerificationMode
+from dream.passes.conflicts import ConflictVerdict, SideEvidence, judge, speakers_by_entry
+from dream.passes.declared import DeclaredPass
+from dream.passes.inference.judging import DEDUCE, GENERALISE, UPDATE, Drawn, InferenceRules, change_set_of
+from dream.passes.inference.lookups import MOST_LOOKUPS, look_up, searches_of
+from dream.passes.inference.packing import count, pack
+from dream.passes.inference.premises import depths_of
+from dream.passes.inference.prompt import AnswerShape, DeductionKind, ShownRecords, question
+from dream.passes.protocol import ModelContext
+from dream.passes.verified_exchange import Item, Settled, VerifiedExchange, unverified
+
+_COUNTS = (
+    "reviewed",
+    "searches",
+    "deduced",
+    "updated",
+    "patterns",
+    "reinforced",
+    "repairs",
+    "repaired",
+    "read_again",
+    "denied",
+)
+
+
+class InferencePass(DeclaredPass, ABC):
+    """Draws conclusions from what is new and what is like it; every new entry is looked at once.
+
+    Lives as long as the process, for all scopes, and holds nothing.
+    """
+
+    shape: ClassVar[AnswerShape]
+    """What it reads of an answer."""
+
+    async def has_work(self, context: ModelContext) -> Work:
+        """New entries; where nobody would read a conclusion a second time, only that it has to say so."""
+        if context.options.verification is VerificationMode.OFF:
+            return Work(0, reports=True)
+        return Work(await count(context))
+
+    async def pack(self, context: ModelContext) -> Packing:
+        """Put entries that are alike into one batch, with what they took the place of and what was concluded."""
+        if context.options.verification is VerificationMode.OFF:
+            return Packing(batches=(), refused=(Refusal(Refused.NEEDS_VERIFIER, self.name),))
+        return await pack(context, self.shape.overhead)
+
+    async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
+        """Ask what follows; carry searches out and ask again; then have what was concluded read a second time."""
+        if rounds and len(rounds) <= MOST_LOOKUPS and _is_looking(rounds):
+            searches, _ = searches_of(rounds[-1].answer)
+            if searches:
+                return await self._after_lookup(context, batch, rounds)
+        return await self._exchange(context, batch, rounds).next_round(rounds)
+
+    async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
+        """Make of the answer what follows."""
+        outcome = await self._exchange(context, batch, rounds).outcome(rounds)
+        searched = [searches_of(one.answer) for one in rounds if one.kind is not RoundKind.VERIFICATION]
+        made = [one for one in outcome.settled if one.value.kind is not DeductionKind.CONTRADICTION]
+        asked = [one.value for one in outcome.settled if one.value.kind is DeductionKind.CONTRADICTION]
+
+        def changes(settled: Sequence[Settled[Drawn]]) -> tuple[ChangeSet, ...]:
+            return tuple(change_set_of(one, context.new_id(), context.as_of) for one in settled)
+
+        waiting = [unverified(one) for one in outcome.undecided if one.kind is not DeductionKind.CONTRADICTION]
+        for_review = [one for one in outcome.for_review if one.value.kind is not DeductionKind.CONTRADICTION]
+        return Proposal(
+            change_sets=changes(made),
+            for_review=changes(for_review),
+            refused=(*(one for _, refused in searched for one in refused), *outcome.refused, *outcome.unread),
+            notes={
+                "reviewed": len(batch.members),
+                "searches": sum(len(items) for items, _ in searched[:MOST_LOOKUPS]),
+                "questions": [_question(one) for one in asked],
+                **outcome.notes,
+            },
+            looked_at=batch.member_ids,
+            waits=outcome.waits,
+            undecided=changes(waiting),
+        )
+
+    def made(self, change_sets: Sequence[ChangeSet]) -> Notes:
+        """Count what was concluded."""
+        new = [one for one in change_sets if one.changes[0].before is None]
+        return {
+            "deduced": sum(one.operation == DEDUCE for one in new),
+            "updated": sum(one.operation == UPDATE for one in new),
+            "patterns": sum(one.operation == GENERALISE for one in new),
+            "reinforced": len(change_sets) - len(new),
+        }
+
+    def conclude(self, notes: Sequence[Notes]) -> Notes:
+        """Sum over the batches; questions are kept one by one."""
+        asked = [one for note in notes for one in note.get("questions", ())]
+        return {**summed(notes, *_COUNTS), "questions": asked}
+
+    @abstractmethod
+    def judge(self, answer: Answer, rules: InferenceRules) -> tuple[list[Item[Drawn]], list[Refusal]]:
+        """Return what of an answer a reader has to check, and why the rest is not taken."""
+
+    @abstractmethod
+    def texts(self, answer: Answer) -> Sequence[str]:
+        """Return what the items of an answer say."""
+
+    async def _after_lookup(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
+        shown = await context.read(lambda view: ShownRecords.of(view, batch, rounds))
+        searches, _ = searches_of(rounds[-1].answer)
+        found = await look_up(context, searches, dict.fromkeys(shown.ids.values()))
+        wider = await context.read(lambda view: ShownRecords.of(view, batch, rounds, found.versions))
+        may_search = len(rounds) < MOST_LOOKUPS and bool(found.versions)
+        request = self._request(context, wider, may_search=may_search)
+        return NextRound(request, RoundKind.LOOKUP, shown=found.versions)
+
+    def _request(self, context: ModelContext, shown: ShownRecords, *, may_search: bool) -> ChatRequest:
+        return question(context, self.shape, shown.lines(), self.instructions, self.name, may_search=may_search)
+
+    def _exchange(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> VerifiedExchange[Drawn]:
+        async def asked(_handles: frozenset[str] | None) -> ChatRequest | None:
+            shown = await context.read(lambda view: ShownRecords.of(view, batch, ()))
+            if shown.fresh.isdisjoint(shown.entries):
+                return None
+            return self._request(context, shown, may_search=True)
+
+        async def judged(answer: Answer) -> tuple[Sequence[Item[Drawn]], Sequence[Refusal]]:
+            rules = await context.read(lambda view: _rules(view, context, batch, rounds, self.texts(answer)))
+            # Comparing texts takes longer than the event loop may stall.
+            return await asyncio.to_thread(self.judge, answer, rules)
+
+        return VerifiedExchange(
+            context=context, batch=batch, name=self.shape.name, question=asked, judge=judged, repairs=0
+        )
+
+
+def _is_looking(rounds: Sequence[Round]) -> bool:
+    return all(one.kind in {RoundKind.QUESTION, RoundKind.LOOKUP} for one in rounds)
+
+
+def _question(drawn: Drawn) -> Mapping[str, Any]:
+    return {"entries": sorted(entry.id for entry in drawn.entries), "question": drawn.content}
+
+
+def _rules(
+    view: ReadView, context: ModelContext, batch: Batch, rounds: Sequence[Round], texts: Sequence[str]
+) -> InferenceRules:
+    shown = ShownRecords.of(view, batch, rounds)
+    entries = list(shown.entries.values())
+    keys = {fold_key(text) for text in texts}
+    known = {fold_key(entry.content): Refused.ALREADY_KNOWN for entry in view.entries.with_fold_keys(keys)}
+    speakers = speakers_by_entry(view, entries)
+    sides = {entry.id: SideEvidence.of([entry], speakers.get(entry.id, ())) for entry in entries}
+
+    def verdicts() -> dict[tuple[str, str], ConflictVerdict]:
+        active = [entry for entry in entries if entry.is_active]
+        fresh = [entry for handle, entry in shown.entries.items() if handle in shown.fresh]
+        pairs = [(old, new) for new in fresh for old in active if old.id != new.id]
+        both = {(old.id, new.id) for old, new in pairs} | {(new.id, old.id) for old, new in pairs}
+        return {pair: judge(sides[pair[0]], sides[pair[1]], context.as_of) for pair in both}
+
+    return InferenceRules(
+        shown=shown,
+        depths=depths_of(view, entries),
+        known={**known, **dict.fromkeys(view.forgotten.contains(keys), Refused.FORGOTTEN)},
+        vocabulary=context.vocabulary,
+        conflicts=verdicts(),
+    )

@@ -1,0 +1,262 @@
+"""Asks what follows from entries, and reads the answer."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, ClassVar, Final
+
+from pydantic import BeforeValidator, Strict, WithJsonSchema
+
+from agentcore.domain.conclusion import Pattern, Premise
+from agentcore.domain.conversation import Turn
+from agentcore.domain.memory import MemoryEntry, Status
+from agentcore.llm.chat import ChatRequest, ResponseFormat, estimate_tokens
+from agentcore.stores.storage import ReadView
+from dream.domain.reasons import Refused
+from dream.domain.rounds import Round, RoundKind, Version
+from dream.domain.step import Batch
+from dream.passes.answers import (
+    NULLABLE_TEXT,
+    AnswerItem,
+    Handle,
+    HandleList,
+    Handles,
+    Otherwise,
+    answer_form,
+    choice_of,
+    item_schema,
+    text_or_none,
+)
+from dream.passes.inference.lookups import SearchItem
+from dream.passes.inference.premises import premises_of
+from dream.passes.prompts import build_request, fenced, quoted
+from dream.passes.protocol import ModelContext
+
+_LONGEST_LINE: Final = 400
+"""Characters of a text that are shown."""
+
+
+class DeductionKind(StrEnum):
+    """What a deduction is."""
+
+    CHANGE = "change"
+    IMPLICATION = "implication"
+    CONTRADICTION = "contradiction"
+
+
+class DeductionItem(AnswerItem):
+    """One item of `conclusions`."""
+
+    called: ClassVar[str] = "conclusion {}"
+
+    kind: Annotated[
+        DeductionKind,
+        WithJsonSchema(choice_of(DeductionKind)),
+        Otherwise(Refused.INVALID_CONTENT, "{} is no change, implication or contradiction"),
+    ]
+    content: Annotated[str, Strict(), Otherwise(Refused.INVALID_CONTENT, "{} has no text")]
+    premises: Annotated[
+        Handles, Otherwise(Refused.NO_SOURCES, "{} names no premise", "{} lists something that is no handle")
+    ]
+
+
+class PatternItem(AnswerItem):
+    """One item of `patterns`."""
+
+    called: ClassVar[str] = "pattern {}"
+
+    existing: Handle = None
+    """The handle of the pattern that it is, if it is known."""
+    content: Annotated[str | None, BeforeValidator(text_or_none), WithJsonSchema(dict(NULLABLE_TEXT))] = None
+    pattern: Annotated[
+        Pattern | None,
+        BeforeValidator(lambda given: given or None),
+        WithJsonSchema(choice_of(Pattern)),
+        Otherwise(Refused.INVALID_CONTENT, "{} is no sort of pattern that there is"),
+    ] = None
+    premises: Annotated[
+        Handles, Otherwise(Refused.NO_SOURCES, "{} names no premise", "{} lists something that is no handle")
+    ]
+    against: Annotated[
+        HandleList,
+        BeforeValidator(lambda given: () if given is None else given),
+        Otherwise(Refused.UNKNOWN_HANDLE, "{} lists something that is no handle"),
+    ] = ()
+
+
+_SEARCH: Final = """\
+- "search": [] or, to see more first, up to three of {"words", "after", "before", "in"}; then the other list is []."""
+_NO_SEARCH: Final = """\
+- "search": [], since nothing more can be looked up."""
+
+_DEDUCTION: Final = """\
+Answer with {{"search": [...], "conclusions": [...]}}:
+{search}
+- "conclusions": what must be true if the entries are; each has "kind" ("change", "implication" or "contradiction"),
+  "content" and "premises" (handles). At least one premise of each is an entry not marked `seen`.
+Another reader, who sees the premises alone, checks whether each one follows."""
+
+_INDUCTION: Final = """\
+Answer with {{"search": [...], "patterns": [...]}}:
+{search}
+- "patterns": what keeps coming back; each has "content" and "pattern" ("preference", "behavior", "personality",
+  "tendency" or "correlation"), or both null and "existing" with the handle of a pattern that is known; and "premises"
+  and "against" (handles). At least one of these is an entry not marked `seen`.
+Another reader, who sees these entries alone, checks each one; the host counts the occasions."""
+
+_SEARCHES: Final = item_schema(SearchItem)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerShape:
+    """What one of the two passes reads of an answer.
+
+    Args:
+        name: The list that holds its items.
+        contract: What the host reads, with a place for whether it may be searched.
+        form: The JSON.
+    """
+
+    name: str
+    contract: str
+    form: ResponseFormat
+
+    @property
+    def overhead(self) -> int:
+        """Tokens of a question beside its records, directives aside."""
+        return estimate_tokens(self.contract + _SEARCH) + 64
+
+
+CONCLUSIONS: Final = AnswerShape(
+    name="conclusions",
+    contract=_DEDUCTION,
+    form=answer_form("deductions", search=_SEARCHES, conclusions=item_schema(DeductionItem)),
+)
+PATTERNS: Final = AnswerShape(
+    name="patterns",
+    contract=_INDUCTION,
+    form=answer_form("patterns", search=_SEARCHES, patterns=item_schema(PatternItem)),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownRecords:
+    """The records of one exchange by handle.
+
+    Args:
+        ids: The record id of each handle.
+        entries: The entries that are as they were shown, by handle.
+        turns: The same of turns.
+        premises: Each entry as a premise, by its id.
+        fresh: Handles of what is new.
+    """
+
+    ids: Mapping[str, str]
+    entries: Mapping[str, MemoryEntry] = field(default_factory=dict[str, MemoryEntry])
+    turns: Mapping[str, Turn] = field(default_factory=dict[str, Turn])
+    premises: Mapping[str, Premise] = field(default_factory=dict[str, Premise])
+    fresh: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(
+        cls, view: ReadView, batch: Batch, rounds: Sequence[Round], found: Collection[Version] = ()
+    ) -> "ShownRecords":
+        """Find what a batch, the lookups of these rounds and what was just *found* show, as it was shown."""
+        looked_up = [version for one in rounds if one.kind is RoundKind.LOOKUP for version in one.shown]
+        versions = dict.fromkeys((*batch.members, *batch.beside, *looked_up, *found))
+        entries = {entry.id: entry for entry in view.entries.get_many([one for one, _ in versions])}
+        turns = {turn.id: turn for turn in view.learnable.turns.get_many([one for one, _ in versions])}
+        ids = {f"e{place}": record_id for place, (record_id, _) in enumerate(versions, 1)}
+        as_shown = dict(versions.keys())
+        return cls(
+            ids=ids,
+            entries={
+                handle: entries[one]
+                for handle, one in ids.items()
+                if one in entries and entries[one].version == as_shown[one] and _is_told(entries[one])
+            },
+            turns={
+                handle: turns[one]
+                for handle, one in ids.items()
+                if one in turns and turns[one].version == as_shown[one]
+            },
+            premises=premises_of(view, entries.values()),
+            fresh=frozenset(handle for handle, one in ids.items() if one in set(batch.member_ids)),
+        )
+
+    def lines(self) -> list[str]:
+        """Return a line for each record."""
+        sessions: dict[str, int] = {}
+        said = [self.premises[entry.id].session for entry in self.entries.values()]
+        for session in (*said, *(turn.session_id for turn in self.turns.values())):
+            if session:
+                sessions.setdefault(session, len(sessions) + 1)
+        told = {
+            **{handle: self._entry(handle, entry, sessions) for handle, entry in self.entries.items()},
+            **{handle: _turn(handle, turn, sessions) for handle, turn in self.turns.items()},
+        }
+        return [told[handle] for handle in self.ids if handle in told]
+
+    def _entry(self, handle: str, entry: MemoryEntry, sessions: Mapping[str, int]) -> str:
+        premise = self.premises[entry.id]
+        parts = [f"[{handle}] {premise.said_at:%Y-%m-%d}"]
+        if premise.session:
+            parts.append(f"#{sessions[premise.session]}")
+        if entry.status is Status.SUPERSEDED:
+            parts.append(f"former until={entry.valid_until}")
+        if entry.is_conclusion:
+            sure = "" if entry.pattern is None else f" {entry.pattern.value} {entry.confidence}"
+            parts.append(f"{entry.level.value}{sure}")
+        if entry.subject_time is not None:
+            parts.append(f"about={entry.subject_time}")
+        if handle not in self.fresh:
+            parts.append("seen")
+        return " ".join([*parts, quoted(_clip(entry.content))])
+
+
+def _is_told(entry: MemoryEntry) -> bool:
+    """Tell whether an entry holds, or held once until something took its place."""
+    return entry.is_active or (entry.status is Status.SUPERSEDED and entry.valid_until is not None)
+
+
+def _turn(handle: str, turn: Turn, sessions: Mapping[str, int]) -> str:
+    speaker = quoted(turn.speaker) if turn.speaker else turn.role
+    told = quoted(_clip(turn.content))
+    return f"[{handle}] {turn.occurred_at:%Y-%m-%d} #{sessions[turn.session_id]} turn by {speaker} {told}"
+
+
+def _clip(text: str) -> str:
+    return text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1].rstrip()}…"
+
+
+def line_tokens(entry: MemoryEntry) -> int:
+    """Return the tokens of an entry's line, as far as packing has to know."""
+    return 16 + estimate_tokens(quoted(_clip(entry.content)))
+
+
+def question(
+    context: ModelContext,
+    shape: AnswerShape,
+    lines: Iterable[str],
+    directives: Sequence[str],
+    purpose: str,
+    *,
+    may_search: bool,
+) -> ChatRequest:
+    """Return the request about these lines."""
+    contract = shape.contract.format(search=_SEARCH if may_search else _NO_SEARCH)
+    blocks = [contract, fenced(context.marker, "Entries, the new ones first:", lines)]
+    return build_request(context, directives=directives, blocks=blocks, answer=shape.form, purpose=purpose)
+
+
+__all__ = [
+    "CONCLUSIONS",
+    "PATTERNS",
+    "AnswerShape",
+    "DeductionItem",
+    "DeductionKind",
+    "PatternItem",
+    "ShownRecords",
+    "line_tokens",
+    "question",
+]

@@ -1,0 +1,60 @@
+"""Recognises wording that no lasting conclusion has: passing moments, guesses, and how somebody came to it."""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from agentcore.lexicon.language import Language, languages
+from dream.guards.patterns import lazy_pattern
+from dream.guards.wording import plain
+from dream.passes.reader_checks import telling_words
+
+_INSIDE: Final = frozenset({"zh", "ja"})
+"""Languages that are written without spaces."""
+_ALIKE: Final = 0.65
+"""Share of their telling words that two texts of one pattern have in common."""
+
+
+def _pattern_of(words_of: Callable[[Language], Iterable[str]]) -> str:
+    spaced: list[str] = []
+    inside: list[str] = []
+    for one in languages():
+        words = [word.replace(" ", r"\s+") for word in words_of(one)]
+        (inside if one.code in _INSIDE else spaced).extend(words)
+    return rf"(?<!\p{{L}})(?:{'|'.join(spaced)})(?!\p{{L}})|{'|'.join(inside)}"
+
+
+_UNSURE: Final = lazy_pattern(_pattern_of(lambda one: (*one.hedges, *one.reasoning)))
+_PASSING: Final = lazy_pattern(_pattern_of(lambda one: one.passing))
+
+
+def fleeting_words(text: str, *, is_change: bool = False) -> str | None:
+    """Return the words by which a text tells of a moment, guesses or argues; None if it does none of that.
+
+    Args:
+        text: The text.
+        is_change: Whether it tells how something changed, which may say what is so now.
+
+    Example:
+        >>> fleeting_words("Ana is tired today."), fleeting_words("Ana prefers trains.")
+        ('today', None)
+    """
+    told = plain(text).casefold()
+    found = _UNSURE.search(told) or (None if is_change else _PASSING.search(told))
+    return None if found is None else found[0]
+
+
+def restates(content: str, text: str) -> bool:
+    """Tell whether a text says nothing that another does not say in its own words.
+
+    Example:
+        >>> restates("Ana likes tea.", "Ana likes green tea a lot.")
+        True
+    """
+    told = telling_words(content)
+    return bool(told) and told <= telling_words(text)
+
+
+def are_alike(one: str, other: str) -> bool:
+    """Tell whether two texts tell one pattern, as far as their words show it."""
+    mine, theirs = telling_words(one), telling_words(other)
+    return bool(mine) and len(mine & theirs) >= _ALIKE * len(mine | theirs)
