@@ -28,12 +28,13 @@ _CONCLUDING: Final = (
     "deduced",
     "updated",
     "patterns",
+    "contradictions",
+    "resolved",
     "reinforced",
     "repairs",
     "repaired",
     "read_again",
     "denied",
-    "questions",
 )
 
 DEDUCTION: Final = Declaration(

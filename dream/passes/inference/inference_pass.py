@@ -2,9 +2,10 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
+from agentcore.domain.question import Question, QuestionCause
 from agentcore.domain.text import fold_key
 from agentcore.llm.chat import ChatRequest
 from agentcore.stores.storage import ReadView
@@ -16,12 +17,13 @@ from dream.domain.step import Batch, Packing
 from dream.options import VerificationMode
 from dream.passes.conflicts import ConflictVerdict, SideEvidence, judge, speakers_by_entry
 from dream.passes.declared import DeclaredPass
-from dream.passes.inference.judging import DEDUCE, GENERALISE, UPDATE, Drawn, InferenceRules, change_set_of
+from dream.passes.inference.judging import DEDUCE, GENERALISE, RESOLVE, UPDATE, Drawn, InferenceRules, change_set_of
 from dream.passes.inference.lookups import MOST_LOOKUPS, look_up, searches_of
 from dream.passes.inference.packing import count, pack
 from dream.passes.inference.premises import depths_of
-from dream.passes.inference.prompt import AnswerShape, DeductionKind, ShownRecords, question
+from dream.passes.inference.prompt import AnswerShape, ShownRecords, question
 from dream.passes.protocol import ModelContext
+from dream.passes.questions import question_about
 from dream.passes.verified_exchange import Item, Settled, VerifiedExchange, unverified
 
 _COUNTS = (
@@ -30,6 +32,8 @@ _COUNTS = (
     "deduced",
     "updated",
     "patterns",
+    "contradictions",
+    "resolved",
     "reinforced",
     "repairs",
     "repaired",
@@ -71,43 +75,42 @@ class InferencePass(DeclaredPass, ABC):
         """Make of the answer what follows."""
         outcome = await self._exchange(context, batch, rounds).outcome(rounds)
         searched = [searches_of(one.answer) for one in rounds if one.kind is not RoundKind.VERIFICATION]
-        made = [one for one in outcome.settled if one.value.kind is not DeductionKind.CONTRADICTION]
-        asked = [one.value for one in outcome.settled if one.value.kind is DeductionKind.CONTRADICTION]
 
         def changes(settled: Sequence[Settled[Drawn]]) -> tuple[ChangeSet, ...]:
-            return tuple(change_set_of(one, context.new_id(), context.as_of) for one in settled)
+            return tuple(change_set_of(one, context.new_id(), context.as_of) for one in settled if not one.value.asks)
 
-        waiting = [unverified(one) for one in outcome.undecided if one.kind is not DeductionKind.CONTRADICTION]
-        for_review = [one for one in outcome.for_review if one.value.kind is not DeductionKind.CONTRADICTION]
+        asked = [one.value for one in (*outcome.settled, *outcome.for_review) if one.value.asks]
         return Proposal(
-            change_sets=changes(made),
-            for_review=changes(for_review),
+            change_sets=changes(outcome.settled),
+            for_review=changes(outcome.for_review),
+            questions=tuple(_question(context, one) for one in asked),
             refused=(*(one for _, refused in searched for one in refused), *outcome.refused, *outcome.unread),
             notes={
                 "reviewed": len(batch.members),
                 "searches": sum(len(items) for items, _ in searched[:MOST_LOOKUPS]),
-                "questions": [_question(one) for one in asked],
+                "contradictions": len(asked),
                 **outcome.notes,
             },
             looked_at=batch.member_ids,
             waits=outcome.waits,
-            undecided=changes(waiting),
+            undecided=changes(list(map(unverified, outcome.undecided))),
         )
 
     def made(self, change_sets: Sequence[ChangeSet]) -> Notes:
         """Count what was concluded."""
+        settled = [one for one in change_sets if one.operation == RESOLVE]
         new = [one for one in change_sets if one.changes[0].before is None]
         return {
             "deduced": sum(one.operation == DEDUCE for one in new),
             "updated": sum(one.operation == UPDATE for one in new),
             "patterns": sum(one.operation == GENERALISE for one in new),
-            "reinforced": len(change_sets) - len(new),
+            "resolved": len(settled),
+            "reinforced": len(change_sets) - len(new) - len(settled),
         }
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
-        """Sum over the batches; questions are kept one by one."""
-        asked = [one for note in notes for one in note.get("questions", ())]
-        return {**summed(notes, *_COUNTS), "questions": asked}
+        """Sum over the batches."""
+        return summed(notes, *_COUNTS)
 
     @abstractmethod
     def judge(self, answer: Answer, rules: InferenceRules) -> tuple[list[Item[Drawn]], list[Refusal]]:
@@ -150,8 +153,9 @@ def _is_looking(rounds: Sequence[Round]) -> bool:
     return all(one.kind in {RoundKind.QUESTION, RoundKind.LOOKUP} for one in rounds)
 
 
-def _question(drawn: Drawn) -> Mapping[str, Any]:
-    return {"entries": sorted(entry.id for entry in drawn.entries), "question": drawn.content}
+def _question(context: ModelContext, drawn: Drawn) -> Question:
+    versions = {entry.id: entry.version for entry in drawn.entries}
+    return question_about(context, QuestionCause.CONTRADICTION, versions, drawn.content)
 
 
 def _rules(

@@ -27,6 +27,9 @@ from dream.passes.verified_exchange import Item, Settled
 DEDUCE: Final = "deduce"
 UPDATE: Final = "update"
 GENERALISE: Final = "generalise"
+RESOLVE: Final = "resolve"
+"""Operation of a change set that supersedes the side of a contradiction that is backed by less."""
+_WHICH: Final = "Which of these holds now? They cannot both be true, and the evidence for each is about as strong."
 _BASE: Final = 0.5
 
 
@@ -43,7 +46,8 @@ class Drawn:
         pattern: What sort of pattern it tells; None for a deduction.
         existing: The pattern that it adds evidence to, if it is known.
         kind: What it is, of a deduction.
-        outdated: The entry that a change takes the place of, if that is still active.
+        outdated: The entry that a change takes the place of, if that is still active; of a contradiction the side
+            that is backed by less, None where the evidence is about as strong.
     """
 
     number: int
@@ -62,8 +66,15 @@ class Drawn:
         return [entry for one, entry in zip(self.premises, self.entries, strict=True) if not one.against]
 
     @property
+    def asks(self) -> bool:
+        """Whether it is a contradiction that only a person can resolve."""
+        return self.kind is DeductionKind.CONTRADICTION and self.outdated is None
+
+    @property
     def operation(self) -> str:
         """What its change set does."""
+        if self.kind is DeductionKind.CONTRADICTION:
+            return RESOLVE
         return GENERALISE if self.pattern else UPDATE if self.outdated else DEDUCE
 
     def assertion(self) -> Assertion:
@@ -169,15 +180,20 @@ def _deduction(item: DeductionItem, rules: InferenceRules) -> Drawn | Refusal:
     if isinstance(drawn, Refusal):
         return drawn
     of_kind = replace(drawn, kind=item.kind)
-    return _change(of_kind, entries, rules) if item.kind is DeductionKind.CHANGE else _present(of_kind)
+    return _change(of_kind, entries, rules) if item.kind is DeductionKind.CHANGE else _present(of_kind, rules)
 
 
-def _present(drawn: Drawn) -> Drawn | Refusal:
-    """Refuse what rests on an entry that does not hold any longer."""
+def _present(drawn: Drawn, rules: InferenceRules) -> Drawn | Refusal:
+    """Refuse what rests on an entry that does not hold any longer; find the weaker side of a contradiction."""
     former = next((entry.id for entry in drawn.entries if not entry.is_active), None)
     if former is not None:
         return Refusal(Refused.NO_PREMISE, f"{drawn.label} rests on {former}, which does not hold any longer")
-    return drawn
+    if drawn.kind is not DeductionKind.CONTRADICTION:
+        return drawn
+    old, new = sorted(drawn.entries, key=lambda entry: (rules.shown.premises[entry.id].said_at, entry.id))
+    verdict = rules.conflicts.get((old.id, new.id), ConflictVerdict.CLOSE_CALL)
+    weaker = {ConflictVerdict.GIVES_WAY: old, ConflictVerdict.STAYS: new}.get(verdict)
+    return drawn if weaker is None or weaker.pinned or weaker.is_conclusion else replace(drawn, outdated=weaker)
 
 
 def _change(drawn: Drawn, entries: Sequence[MemoryEntry], rules: InferenceRules) -> Drawn | Refusal:
@@ -192,7 +208,7 @@ def _change(drawn: Drawn, entries: Sequence[MemoryEntry], rules: InferenceRules)
     if verdict is ConflictVerdict.GIVES_WAY and not old.pinned and old.level is not Level.DEDUCTIVE:
         return replace(past, outdated=old)
     if verdict is ConflictVerdict.CLOSE_CALL:
-        return Refusal(Refused.CLOSE_CALL, f"{old.id} and {new.id}")
+        return replace(drawn, kind=DeductionKind.CONTRADICTION, content=_WHICH)
     return Refusal(Refused.WEAKER_EVIDENCE, f"{old.id} and {new.id}")
 
 
@@ -310,9 +326,11 @@ def change_set_of(settled: Settled[Drawn], entry_id: str, as_of: datetime) -> Ch
     changes = [Change[MemoryEntry](before=None, after=new, reason=_reason(drawn))]
     marks = {new.id: mark}
     old = drawn.outdated
+    if drawn.kind is DeductionKind.CONTRADICTION:
+        changes, marks = [], {}
     if old is not None:
         heir = next(entry for entry in drawn.entries if entry.id != old.id)
-        reason = f"{heir.id} holds now"
+        reason = f"{heir.id} holds, which is backed by more" if drawn.operation == RESOLVE else f"{heir.id} holds now"
         changes.append(Change(before=old, after=superseded(old, by=heir, reason=reason, at=as_of), reason=reason))
         marks[old.id] = mark
     return ChangeSet(operation=drawn.operation, changes=tuple(changes), fingerprints=marks)

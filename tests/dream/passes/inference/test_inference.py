@@ -10,6 +10,7 @@ from concluding import InferringChatClient, expect_true
 from dreaming import NOW, World, codes, of_pass
 
 from agentcore.domain import Confidence, Level, MemoryEntry, SourceKind, SourceRef, Status, Turn
+from agentcore.domain.question import QuestionCause
 from agentcore.domain.validity import superseded
 from dream.domain import PassReport
 from dream.options import DreamOptions
@@ -17,6 +18,8 @@ from dream.passes.inference.deduction import Deduction
 from dream.passes.inference.induction import Induction
 
 DAY = timedelta(days=1)
+DISAGREEING: dict[str, Any] = {"apart": timedelta(minutes=5), "speakers": ("Lea", "Bo")}
+"""Two people within a day: the evidence for each is as strong."""
 ON = {"deduction": "apply", "induction": "apply"}
 
 
@@ -26,13 +29,16 @@ def world(world: World) -> World:
     return world
 
 
-async def said(world: World, *texts: str, apart: timedelta = DAY) -> list[MemoryEntry]:
+async def said(
+    world: World, *texts: str, apart: timedelta = DAY, speakers: Sequence[str | None] = (None,)
+) -> list[MemoryEntry]:
     """Store what was said in a conversation of its own each, the first one longest ago."""
     found: list[MemoryEntry] = []
     for place, text in enumerate(texts):
         at = NOW - (len(texts) - place) * apart
         turn = Turn(
             id=world.ids.new(), scope=world.scope, session_id=f"talk {place}", role="user", content=text,
+            speaker=speakers[place % len(speakers)],
             occurred_at=at, recorded_at=at,
         )  # fmt: skip
         await world.write(lambda unit, turn=turn: unit.turns.add([turn]))
@@ -107,11 +113,34 @@ async def test_what_consolidation_put_aside_is_shown_as_former_and_bears_a_chang
 
 
 async def test_a_contradiction_becomes_a_question_and_changes_nothing(world: World):
-    await said(world, "Lea is allergic to cats.", "Lea has no allergies.", apart=timedelta(minutes=5))
+    await said(world, "Lea is allergic to cats.", "Lea has no allergies.", **DISAGREEING)
     report = await deduce(world, deduction("Does Lea have an allergy?", "e1", "e2", kind="contradiction"))
-    (question,) = report.notes["questions"]
-    assert question["question"] == "Does Lea have an allergy?"
-    assert (len(question["entries"]), await concluded(world)) == (2, [])
+    (asked,) = await world.dreams.desk.questions()
+    assert (asked.question.cause, asked.question.text) == (QuestionCause.CONTRADICTION, "Does Lea have an allergy?")
+    assert (len(asked.members), report.notes["contradictions"], await concluded(world)) == (2, 1, [])
+
+
+async def test_a_contradiction_that_the_evidence_decides_is_resolved(world: World):
+    old, new = await said(world, "Lea is allergic to cats.", "Lea has no allergies.")
+    await world.dreams.desk.confirm(old.id)
+    report = await deduce(world, deduction("Does Lea have an allergy?", "e1", "e2", kind="contradiction"))
+    assert (report.notes["resolved"], report.notes["contradictions"]) == (1, 0)
+    gone = await world.get(new)
+    assert (gone.status, gone.successor) == (Status.SUPERSEDED, old.id)
+    await world.dreams.undo((await world.dreams.runs())[0].run_id)
+    assert (await world.get(new)).is_active
+
+
+async def test_the_answer_to_a_contradiction_supersedes_the_loser_and_what_rests_on_it(world: World):
+    allergic, healthy = await said(world, "Lea is allergic to cats.", "Lea has no allergies.", **DISAGREEING)
+    await deduce(world, deduction("Does Lea have an allergy?", "e1", "e2", kind="contradiction"),
+                 deduction("A cat would make Lea ill.", "e1"))  # fmt: skip
+    (asked,) = await world.dreams.desk.questions()
+    answered = await world.dreams.desk.answer(asked.question.id, keep=healthy.id, why="She told me.")
+    assert (await world.get(allergic)).successor == healthy.id
+    assert await concluded(world) == []
+    await world.dreams.undo(answered.run_id)
+    assert [one.content for one in await concluded(world)] == ["A cat would make Lea ill."]
 
 
 @pytest.mark.parametrize(
