@@ -3,22 +3,26 @@
 python -m tests.bench.guards                   # the judge of words on the statements of tests/data/statements
 python -m tests.bench.guards --wrong           # and each statement of the development half that is judged wrongly
 python -m tests.bench.guards --set verified    # and what a second reading lets in of them
+python -m tests.bench.guards --set conclusions # what the host makes of conclusions, before a reader sees them
 """
 
 import argparse
 from pathlib import Path
 
-from tests.bench import reading_desk, second_readings, statement_set
+from tests.bench import conclusion_set, reading_desk, second_readings, statement_set
 
 
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--wrong", action="store_true", help="print what is judged wrongly of the development half")
-    parser.add_argument("--set", choices=("words", "verified"), default="words", help="who judges")
+    parser.add_argument("--set", choices=("words", "verified", "conclusions"), default="words", help="who judges")
     parser.add_argument("--desk", type=Path, help="with verified: the folder of a model's questions and answers")
     parser.add_argument("--keep", action="store_true", help="with a desk: keep its readings in tests/data/statements")
     asked = parser.parse_args()
+    if asked.set == "conclusions":
+        print(conclusion_set.tables())
+        return
     if asked.set == "verified":
         if asked.desk is not None and asked.keep:
             reading_desk.keep(asked.desk)

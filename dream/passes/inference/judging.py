@@ -21,7 +21,7 @@ from dream.passes.conflicts import ConflictVerdict
 from dream.passes.conversation.statement import split_up, statement
 from dream.passes.inference.premises import MOST_DEPTH
 from dream.passes.inference.prompt import DeductionItem, DeductionKind, PatternItem, ShownRecords
-from dream.passes.inference.wording import are_alike, fleeting_words, restates
+from dream.passes.inference.wording import are_alike, fleeting_words, is_computed, restates
 from dream.passes.verified_exchange import Item, Settled
 
 DEDUCE: Final = "deduce"
@@ -163,6 +163,8 @@ def _named(label: str, handles: Sequence[str], rules: InferenceRules) -> Refusal
         if entry is None:
             return Refusal(Refused.STALE_SOURCE, record_id)
         found.append(entry)
+    if all(entry.is_conclusion for entry in found):
+        return Refusal(Refused.NO_PREMISE, f"{label} rests on conclusions alone")
     if not any(handle in rules.shown.fresh for handle in handles):
         return Refusal(Refused.TOO_FEW_CITATIONS, f"{label} rests on nothing that is new")
     return found
@@ -297,8 +299,9 @@ def _worded_wrong(drawn: Drawn, rules: InferenceRules) -> Refusal | None:
         return Refusal(Refused.RESTATES, label)
     said = [EvidenceText(text=entry.content, said_at=entry.created_at) for entry in supporting]
     found = judge(content, said, vocabulary=rules.vocabulary)
-    if found.verdict is Verdict.REFUTED:
-        return Refusal(Refused.INVENTED_DETAIL, f"{label}: {', '.join(map(str, found.details))}")
+    details = [one for one in found.details if drawn.pattern or not is_computed(one, said)]
+    if found.verdict is Verdict.REFUTED and details:
+        return Refusal(Refused.INVENTED_DETAIL, f"{label}: {', '.join(map(str, details))}")
     return split_up(label, content)
 
 

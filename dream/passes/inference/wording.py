@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from agentcore.lexicon.language import Language, languages
+from dream.guards.detail import Detail, DetailKind
 from dream.guards.patterns import lazy_pattern
+from dream.guards.shown_text import EvidenceText
 from dream.guards.wording import plain
 from dream.passes.reader_checks import telling_words
 
@@ -58,3 +60,42 @@ def are_alike(one: str, other: str) -> bool:
     """Tell whether two texts tell one pattern, as far as their words show it."""
     mine, theirs = telling_words(one), telling_words(other)
     return bool(mine) and len(mine & theirs) >= _ALIKE * len(mine | theirs)
+
+
+def is_computed(detail: Detail, premises: Iterable[EvidenceText]) -> bool:
+    """Tell whether a number or a date may be worked out of two numbers of the premises: then a reader checks it.
+
+    Args:
+        detail: What no premise gives.
+        premises: What they say, and when it was said.
+
+    Example:
+        >>> said = [EvidenceText(text="Dov turned 30 on 9 April 2021.")]
+        >>> born = Detail(DetailKind.DATE, "9 April 1991", "1991-04-09")
+        >>> is_computed(born, said), is_computed(Detail(DetailKind.NUMBER, "77", "77"), said)
+        (True, False)
+    """
+    wanted = {int(digits) for digits in _DIGITS.findall(plain(detail.text))}
+    if detail.kind not in _COMPUTABLE or not wanted:
+        return False
+    known = {_MONTHS_OF_A_YEAR}
+    for one in premises:
+        known.update(int(digits) for digits in _DIGITS.findall(plain(one.text)))
+        known.update({one.said_at.year} if one.said_at else ())
+    return all(number in known or _follows(number, known) for number in wanted)
+
+
+def _follows(number: int, known: Iterable[int]) -> bool:
+    """Tell whether two known numbers give another one, by the four operations, or as years and months."""
+    pairs = [(one, other) for one in known for other in known]
+    return any(
+        number in {one + other, one - other, one * other, one + other // _MONTHS_OF_A_YEAR}
+        or number == one + -(-other // _MONTHS_OF_A_YEAR)
+        or (other and one % other == 0 and number == one // other)
+        for one, other in pairs
+    )
+
+
+_DIGITS: Final = lazy_pattern(r"\d{1,6}")
+_COMPUTABLE: Final = frozenset({DetailKind.NUMBER, DetailKind.DATE, DetailKind.TIME})
+_MONTHS_OF_A_YEAR: Final = 12
