@@ -1,7 +1,9 @@
 """Builds the commands, and the options that all of them share."""
 
 import inspect
+from collections.abc import Sequence
 from datetime import timedelta
+from itertools import takewhile
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -57,6 +59,7 @@ COMMANDS = {
     "show": ("journal:show", "Show the report of a run, and what a dream asked and wrote."),
     "diff": ("journal:diff", "Show what a run changed, record by record."),
     "undo": ("journal:undo", "Take back a run, one of its passes, or one change."),
+    "review all": ("review:walk", "Go through what passes proposed, one by one, and decide."),
     "review list": ("review:list_", "List what passes proposed and you have yet to decide."),
     "review show": ("review:show", "Show what a proposal would change, record by record."),
     "review approve": ("review:approve", "Make the changes of proposals."),
@@ -75,9 +78,41 @@ COMMANDS = {
     "token list": ("tokens:list_", "List the tokens of the server's clients."),
     "token revoke": ("tokens:revoke", "Take a token back."),
     "doctor": ("health:doctor", "Examine the folder and the database."),
+    "completion": ("completion:completion", "Print the script that completes commands in your shell."),
     "bench": ("bench:bench", "Measure a dream or recall on conversations whose answers are known."),
 }
 """Each command: the function that is it, imported only when it is called, and what the list of commands says."""
+
+ALIASES = {
+    ("add",): ("remember",),
+    ("search",): ("recall",),
+    ("list",): ("memories",),
+    ("ls",): ("memories",),
+    ("rm",): ("forget",),
+    ("history",): ("runs",),
+    ("sessions", "list"): ("sessions",),
+    ("runs", "list"): ("runs",),
+    ("questions", "list"): ("questions",),
+}
+"""What else people type, and the command that it means."""
+
+
+def spelled_out(tokens: Sequence[str]) -> list[str]:
+    """Return a command line with an alias at its beginning replaced by its command, and `-` as a plain argument.
+
+    Example:
+        >>> spelled_out(["sessions", "list", "--limit", "3"]), spelled_out(["recall", "list"])
+        (['sessions', '--limit', '3'], ['recall', 'list'])
+    """
+    meant = list(tokens)
+    for words, command in ALIASES.items():
+        if tuple(tokens[: len(words)]) == words:
+            meant = [*command, *tokens[len(words) :]]
+    if meant[:1] in (["remember"], ["import"]) and "-" in takewhile("--".__ne__, meant):
+        meant.remove("-")
+        meant += ["-"] if "--" in meant else ["--", "-"]
+    return meant
+
 
 GROUPS = {
     "review": "Decide what becomes of changes that passes only propose.",
@@ -151,7 +186,7 @@ def _launcher(app: App) -> Any:
                 alone.
             debug: Show the traceback of an error.
         """
-        command, bound, ignored = app.parse_args(tokens, exit_on_error=False, print_error=False)
+        command, bound, ignored = app.parse_args(spelled_out(tokens), exit_on_error=False, print_error=False)
         if not ignored:
             if as_json:
                 raise NoCommandError

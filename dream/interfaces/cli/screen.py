@@ -12,7 +12,7 @@ import orjson
 
 from dream.errors import UnwritableFileError
 from dream.interfaces.cli.errors import MissingSettingError
-from dream.interfaces.cli.render.text import Line, Tone, harmless, one_line
+from dream.interfaces.cli.render.text import Line, Tone, clip, harmless, one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -92,16 +92,36 @@ class Screen:
         Raises:
             MissingSettingError: no terminal is there.
         """
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if not self.has_person:
             raise MissingSettingError(what="answer of a person", remedy="run it on a terminal, or give --yes")
         for line in lines:
             _print_in_colour(_console(sys.stderr), line)
-        sys.stderr.write(f"{question} [y/N] ")
-        sys.stderr.flush()
-        is_agreed = sys.stdin.readline().strip().casefold() in {"y", "yes"}
+        is_agreed = self.ask(f"{question} [y/N]") in {"y", "yes"}
         if not is_agreed:
             self.tell(Line(declined))
         return is_agreed
+
+    @property
+    def has_person(self) -> bool:
+        """Whether somebody sits at a terminal who can be asked."""
+        return sys.stdin.isatty() and sys.stderr.isatty()
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether a terminal shows what is written to stderr."""
+        return sys.stderr.isatty()
+
+    def ask(self, question: str) -> str:
+        """Ask a person at the terminal; return what they typed, in lower case."""
+        sys.stderr.write(f"{question} ")
+        sys.stderr.flush()
+        return sys.stdin.readline().strip().casefold()
+
+    def status(self, text: str) -> None:
+        """Write *text* over the last status on a terminal's stderr; empty text clears it."""
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r\x1b[2K{clip(text, self.width - 1) if text else ''}")
+            sys.stderr.flush()
 
     @contextmanager
     def progress(self, what: str) -> Generator[Progress | None]:

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 import dream
 from agentcore.clock import Clock
@@ -18,6 +21,7 @@ from dream.domain.forecast import PassForecast
 from dream.interfaces.cli.commands.dreaming import named_entries
 from dream.interfaces.cli.commands.outcomes import told
 from dream.interfaces.cli.errors import MissingExamplesError, OccupiedFolderError
+from dream.interfaces.cli.live import live_status
 from dream.interfaces.cli.render.demonstration import Arrival, Demonstration, Look, arrival_lines, demonstration_lines
 from dream.interfaces.cli.session import Access, CliSession, CommandSession
 from dream.interfaces.exchange.importer import ImportReport, import_file
@@ -59,13 +63,14 @@ _QUESTION_OF_A_MODEL = "what does an hour of Ines cost?"
 _HITS = 3
 
 
-async def demo(*, model: bool = True, session: CliSession) -> int:
+async def demo(*, model: bool = True, yes: Annotated[bool, Parameter(negative="")] = False, session: CliSession) -> int:
     """Dream once on six ready-made weeks of memory, and show before, diff, after and how to undo.
 
-    If a model is configured, what it will be asked is counted first, and then it is asked.
+    If a model is configured, what it will be asked is counted first, and a person on a terminal decides.
 
     Args:
         model: Let passes ask the model that the environment names; else those that need one are skipped.
+        yes: Ask the model without asking you first.
         session: Whose memory; without --data a new temporary folder.
     """
     if session.is_data_given and session.database.exists():
@@ -80,8 +85,20 @@ async def demo(*, model: bool = True, session: CliSession) -> int:
         if not here.screen.as_json:
             # Before anything is spent, a person sees what will be.
             here.screen.print(arrival_lines(here, arrival))
-        shown = await _demonstrate(here, host, arrival)
+        if chat is None or yes or _is_agreed(here, arrival):
+            shown = await _demonstrate(here, host, arrival)
+            return told(here, shown.report, shown.to_json, lambda: demonstration_lines(here, shown))
+    async with here.host(Access.CHANGE) as host:
+        shown = await _demonstrate(here, host, replace(arrival, model=None, forecast=()))
     return told(here, shown.report, shown.to_json, lambda: demonstration_lines(here, shown))
+
+
+def _is_agreed(session: CommandSession, arrival: Arrival) -> bool:
+    """Ask the person on the terminal whether the model may be asked; a script has named it on purpose."""
+    if session.screen.as_json or not session.screen.has_person:
+        return True
+    most = sum(one.most_tokens for one in arrival.forecast)
+    return session.screen.ask(f"Ask {arrival.model}, for {most:,} tokens at most? [y/N]") in {"y", "yes"}
 
 
 async def _arrive(session: CommandSession, host: Host, files: Sequence[Path], chat: ChatOptions | None) -> Arrival:
@@ -102,7 +119,8 @@ async def _arrive(session: CommandSession, host: Host, files: Sequence[Path], ch
 
 async def _demonstrate(session: CommandSession, host: Host, arrival: Arrival) -> Demonstration:
     dreams = host.for_scope(session.scope).dreams
-    report = await dreams.run(now=AS_OF)
+    async with live_status(session, host):
+        report = await dreams.run(now=AS_OF)
     rows = await dreams.diff(report.run_id)
     return Demonstration(
         arrival=arrival,

@@ -17,6 +17,7 @@ from dream.domain.report import PassReport, RunReport
 from dream.interfaces.cli.commands.outcomes import told
 from dream.interfaces.cli.errors import ConflictingOptionsError
 from dream.interfaces.cli.exit_codes import Exit
+from dream.interfaces.cli.live import live_status
 from dream.interfaces.cli.render.changes import successors_of
 from dream.interfaces.cli.render.clusters import shown_ids
 from dream.interfaces.cli.render.plans import plan_lines
@@ -104,12 +105,14 @@ async def run(
         dreams = host.for_scope(session.scope).dreams
         dreams.on_alarm(lambda alarm: session.screen.warn(alarm.sentence))
         tell = partial(_tell, session) if watch else None
-        report = await dreams.run(passes=passes, plan=plan, now=as_of, max_outputs=max_outputs, on_pass=tell)
+        async with live_status(session, host):
+            report = await dreams.run(passes=passes, plan=plan, now=as_of, max_outputs=max_outputs, on_pass=tell)
         entries = await named_entries(host, session, report)
     return told(session, report, report.to_json, lambda: run_lines(session, report, entries))
 
 
 def _tell(session: CliSession, ended: PassReport) -> None:
+    session.screen.status("")
     session.screen.tell(pass_line(ended))
 
 

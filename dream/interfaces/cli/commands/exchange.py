@@ -1,6 +1,10 @@
 """Runs `dream import` and `export`."""
 
 import os
+import sys
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -29,11 +33,15 @@ async def import_(
     """Add what a file holds and the memory does not; a file with any fault adds nothing.
 
     Args:
-        path: The file.
+        path: The file; - reads stdin.
         file_format: What it is; auto finds out.
         sample: Of a LoCoMo file, only this sample.
         session: Whose memory.
     """
+    if str(path) == "-":
+        with _from_stdin() as file:
+            await import_(file, file_format=file_format, sample=sample, session=session)
+        return
     # Looked at before the memory is opened, so that a mistyped path makes no data directory.
     SourceFile(path, session.scope, session.clock.now()).state()
     async with session.host(Access.CREATE) as host:
@@ -52,6 +60,15 @@ async def import_(
         lambda: {**report.document(), "path": encodable(report.path)},
         lambda: import_lines(session, report),
     )
+
+
+@contextmanager
+def _from_stdin() -> Generator[Path]:
+    """Keep what stdin says in a file as long as the block lasts: an import reads it twice."""
+    with tempfile.TemporaryDirectory(prefix="dream-import-") as folder:
+        file = Path(folder) / "stdin"
+        file.write_bytes(sys.stdin.buffer.read())
+        yield file
 
 
 async def export(*, output: Path | None = None, session: CliSession) -> None:

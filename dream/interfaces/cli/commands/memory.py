@@ -1,12 +1,13 @@
 """Runs `dream remember`, `recall`, `memories` and `forget`."""
 
+import sys
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from agentcore.domain.filters import EntryFilter
-from agentcore.domain.memory import Status
+from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.records import entry_json
 from agentcore.domain.text import clean_category, clean_content, clean_tags
 from agentcore.errors import InvalidOptionsError
@@ -42,7 +43,7 @@ async def remember(
     """Remember a text; one that is known already is reinforced.
 
     Args:
-        text: What to remember.
+        text: What to remember; - reads it from stdin.
         category: Slash path such as people/ana; else general.
         tags: A tag; give the option once for each.
         importance: From 0 to 1.
@@ -57,6 +58,8 @@ async def remember(
         subject_time=subject_time,
         pinned=pinned,
     )
+    if text == "-":
+        text = sys.stdin.read()
     # Checked before the memory is opened, so that a mistake makes no data directory.
     clean_content(text)
     Observation.of(said)
@@ -84,7 +87,7 @@ async def recall(
     explain: Annotated[bool, Parameter(negative="")] = False,
     session: CliSession,
 ) -> None:
-    """Find the entries that answer a question best. Nobody's need: it is not recorded.
+    """Find the entries that answer a question best. Looking something up here does not count as use.
 
     Args:
         query: What is asked.
@@ -135,18 +138,28 @@ async def memories(
     category: str | None = None,
     tags: Tags = None,
     status: Literal["active", "superseded", "archived", "all"] = "active",
+    sort: Literal["seen", "said", "importance"] = "seen",
+    since: str | None = None,
     limit: int = 50,
     session: CliSession,
 ) -> None:
-    """List entries, the latest seen first.
+    """List entries with their dates in local time, the latest seen first.
 
     Args:
         category: Only this category and everything below it.
         tags: Only entries with this tag; give the option once for each.
         status: Only entries in this state.
+        sort: By when an entry was last seen, when it was first said, or how much it matters now.
+        since: Only entries last seen at this date or later (first said, with --sort said); local time.
         limit: How many at most.
         session: Whose memory.
+
+    Raises:
+        InvalidOptionsError: the date cannot be read, or the limit is below 0.
     """
+    if limit < 0:
+        raise InvalidOptionsError(field="limit", value=limit, allowed="give 0 or more")
+    begin = None if since is None else _local_instant(since)
     state = None if status == "all" else Status(status)
     where = EntryFilter(
         statuses=frozenset() if state is None else frozenset({state}),
@@ -154,13 +167,36 @@ async def memories(
         tags=clean_tags(tags or ()),
     )
     async with session.host(Access.LOOK, dreams=False) as host:
-        memory = host.for_scope(session.scope).memory
-        entries = await memory.list(category=category, tags=tags or (), status=state, limit=limit)
-        total = await host.storage.read(session.scope, lambda view: view.entries.count(where))
+        entries, total = await host.storage.read(
+            session.scope, lambda view: _listed(view, where, sort=sort, since=begin, limit=limit)
+        )
     session.screen.show(
         lambda: {"total": total, "entries": [entry_json(entry) for entry in entries]},
-        lambda: entry_list_lines(entries, total, session.screen.width),
+        lambda: entry_list_lines(entries, total, session.screen.width, said=sort == "said"),
     )
+
+
+def _listed(
+    view: ReadView, where: EntryFilter, *, sort: str, since: datetime | None, limit: int
+) -> tuple[list[MemoryEntry], int]:
+    """Return the first entries in this order, and how many there are."""
+    if sort == "seen" and since is None:
+        return view.entries.select(where, limit=limit), view.entries.count(where)
+    found = view.entries.select(where)
+    if since is not None:
+        found = [one for one in found if (one.created_at if sort == "said" else one.last_seen_at) >= since]
+    if sort != "seen":
+        found.sort(key=lambda one: one.created_at.timestamp() if sort == "said" else one.importance, reverse=True)
+    return found[:limit], len(found)
+
+
+def _local_instant(text: str) -> datetime:
+    """Read a date or an instant of this machine's time zone."""
+    try:
+        return datetime.fromisoformat(text.strip()).astimezone()
+    except (ValueError, OverflowError):
+        allowed = "write a date such as 2025-10-12, or 2025-10-12T20:00"
+        raise InvalidOptionsError(field="--since", value=text[:80], allowed=allowed) from None
 
 
 _LEAST_PREFIX = 6

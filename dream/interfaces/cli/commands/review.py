@@ -32,6 +32,36 @@ async def list_(*, pass_name: PassName = None, session: CliSession) -> None:
     )
 
 
+async def walk(*, pass_name: PassName = None, session: CliSession) -> None:
+    """Go through what passes proposed, one by one, with the texts, and decide about each.
+
+    Args:
+        pass_name: Only what this pass proposed.
+        session: Whose memory.
+
+    Raises:
+        MissingSettingError: nobody sits at a terminal.
+    """
+    if not session.screen.has_person:
+        raise MissingSettingError(what="terminal", remedy="use `dream review list`, approve and reject in scripts")
+    async with session.host(Access.CHANGE) as host:
+        dreams = host.for_scope(session.scope).dreams
+        for proposal in await dreams.proposals(pass_name=pass_name):
+            entries = await named_entries(host, session, None, proposal.rows)
+            session.screen.print(proposal_lines(session, proposal, entries))
+            answer = session.screen.ask("Have it made? [y]es, [n]o, [s]kip, [q]uit:")[:1]
+            if answer in {"", "q"}:
+                break
+            if answer in {"y", "n"}:
+                report = await (dreams.approve if answer == "y" else dreams.reject)([proposal.proposal_id])
+                session.screen.print(decision_lines(session, report))
+        left = await dreams.proposals(pass_name=pass_name)
+    session.screen.show(
+        lambda: {"proposals": [one.to_json() for one in left]},
+        lambda: proposal_list_lines(session, left),
+    )
+
+
 async def show(proposal: str, /, *, session: CliSession) -> None:
     """Show what a proposal would change, record by record.
 

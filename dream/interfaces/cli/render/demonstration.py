@@ -187,7 +187,7 @@ def _onwards(session: CommandSession, shown: Demonstration) -> Lines:
         ("every change", session.command("diff", run_id)),
         *([("why one is as it is", session.command("why", survivor))] if (survivor := _survivor(shown.rows)) else []),
         ("take it all back", session.command("undo", run_id)),
-        ("dream again, in its time", session.command("run", "--now", to_text(shown.arrival.as_of)[:10])),
+        ("run another dream as of the demo's date", session.command("run", "--now", to_text(shown.arrival.as_of)[:10])),
         *([("tell the model otherwise", session.command("directives", "eject", "dream"))] if is_asked else []),
         ("throw the demo away", shlex.join(("rm", "-r", str(shown.arrival.folder)))),
     ]

@@ -1,6 +1,7 @@
 """Shows entries, answers of recall, and the history of a record."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,15 @@ _MAX_TEXT = 240
 """Columns shown of a content in a list; `why` shows it whole."""
 
 
-def entry_lines(entry: MemoryEntry, width: int, *, prefix: str = "") -> Lines:
-    """Yield an entry as a list shows it: its id, how much it matters, where it is filed, and what it says."""
+def entry_lines(entry: MemoryEntry, width: int, *, prefix: str = "", at: datetime | None = None) -> Lines:
+    """Yield an entry as a list shows it: its id, how much it matters, where it is filed, and what it says.
+
+    Args:
+        entry: The entry.
+        width: Columns of a line.
+        prefix: What stands before its id.
+        at: An instant to be shown, in local time.
+    """
     marks = [f"{entry.importance:.2f}", entry.category, *(f"#{tag}" for tag in entry.tags)]
     if entry.reinforcement_count > 1:
         marks.append(f"seen {entry.reinforcement_count}x")
@@ -42,6 +50,8 @@ def entry_lines(entry: MemoryEntry, width: int, *, prefix: str = "") -> Lines:
         marks.append(entry.status.value)
     if entry.valid_until is not None:
         marks.append(f"held until {entry.valid_until}")
+    if at is not None:
+        marks.append(f"{at.astimezone():%Y-%m-%d %H:%M}")
     indent = " " * (len(prefix) - len(prefix.lstrip()))
     yield clipped(", ".join(marks), width, first=f"{prefix}{entry.id}  ", tone=Tone.TITLE)
     yield from paragraph(clip(entry.content, _MAX_TEXT), width, first=f"{indent}    ")
@@ -53,10 +63,10 @@ def conclusion_of(entry: MemoryEntry) -> str:
     return f"{entry.level.value}{sure} on {counted(len(entry.premises), 'premise')}"
 
 
-def entry_list_lines(entries: Sequence[MemoryEntry], total: int, width: int) -> Lines:
-    """Yield entries, and how many more there are."""
+def entry_list_lines(entries: Sequence[MemoryEntry], total: int, width: int, *, said: bool = False) -> Lines:
+    """Yield entries, each with when it was last seen or first said, and how many more there are."""
     for entry in entries:
-        yield from entry_lines(entry, width)
+        yield from entry_lines(entry, width, at=entry.created_at if said else entry.last_seen_at)
     if not total:
         yield Line("There are no such entries.")
     elif len(entries) < total:

@@ -13,8 +13,10 @@ from dream.interfaces.cli.render.changes import change_set_lines
 from dream.interfaces.cli.render.clusters import cluster_lines
 from dream.interfaces.cli.render.reasons import explained, refusal_lines
 from dream.interfaces.cli.render.reports import passes_lines, question_lines
-from dream.interfaces.cli.render.text import Line, Lines, Tone, counted, paragraph, when
+from dream.interfaces.cli.render.text import Line, Lines, Tone, clip, counted, paragraph, when
 from dream.interfaces.cli.session import CommandSession
+
+_SHOWN_TEXT = 120
 
 
 def plan_lines(session: CommandSession, plan: Plan, entries: Mapping[str, MemoryEntry]) -> Lines:
@@ -76,7 +78,9 @@ def proposal_list_lines(session: CommandSession, proposals: Sequence[WaitingProp
 
 def _purpose(proposal: WaitingProposal) -> str:
     change_set = proposal.change_set
-    return f"{change_set.operation} of {counted(len(change_set.changes), 'record')}: {change_set.changes[0].reason}"
+    told = f"{change_set.operation} of {counted(len(change_set.changes), 'record')}: {change_set.changes[0].reason}"
+    text = getattr(change_set.changes[0].record, "content", None)
+    return f'{told}; "{clip(text, _SHOWN_TEXT)}"' if text else told
 
 
 def proposal_lines(session: CommandSession, proposal: WaitingProposal, entries: Mapping[str, MemoryEntry]) -> Lines:

@@ -116,6 +116,8 @@ _TONES = {
     PassOutcome.FAILED: Tone.REMOVED,
 }
 _NAME_WIDTH = 22
+_NARROW = 60
+"""Columns below which what a pass did stands below its name."""
 
 
 def run_lines(
@@ -173,11 +175,41 @@ def passes_lines(report: RunReport, width: int, entries: Mapping[str, MemoryEntr
         entries: Entries that refusals are about, by id; of others the id is shown.
     """
     left_out = [item.name for item in report.passes if item.reason == Skip.NOT_REQUESTED]
+    unable = {item.name: _missing(item) for item in report.passes if _missing(item)}
     for item in report.passes:
-        if item.name not in left_out:
+        if item.name not in left_out and item.name not in unable:
             yield from pass_lines(item, width, entries)
+    yield from _unable_lines(unable, width)
     if left_out:
         yield from paragraph(", ".join(left_out), width, first="not asked for: ", tone=Tone.FAINT)
+
+
+_MODEL: Final = "llm"
+_WORKSPACE: Final = "workspace"
+
+
+def _missing(item: PassReport) -> frozenset[str]:
+    """Return what a pass needs that the host does not have; nothing for one that could run."""
+    code, _, names = (item.reason or "").partition(": ")
+    return frozenset(names.split(", ")) if code == Skip.MISSING else frozenset()
+
+
+def _unable_lines(unable: Mapping[str, frozenset[str]], width: int) -> Lines:
+    """Yield in a line each what cannot run for want of a model, of a workspace, or of something else."""
+    asking = [name for name, missing in unable.items() if _MODEL in missing]
+    writing = [name for name, missing in unable.items() if missing == frozenset({_WORKSPACE})]
+    others = {name: missing for name, missing in unable.items() if name not in (*asking, *writing)}
+    if asking:
+        ask = "asks a model" if len(asking) == 1 else "ask a model"
+        name_one = "none is configured; name one by AGENTCORE_MODEL, or in [llm] of agentcore.toml"
+        told = f"{counted(len(asking), 'pass', 'passes')} {ask}, {name_one}: {', '.join(asking)}"
+        yield from paragraph(told, width, rest="  ", tone=Tone.FAINT)
+    if writing:
+        write = "writes" if len(writing) == 1 else "write"
+        told = f"{counted(len(writing), 'pass', 'passes')} {write} documents; name their folder by --workspace: "
+        yield from paragraph(told + ", ".join(writing), width, rest="  ", tone=Tone.FAINT)
+    for name, missing in others.items():
+        yield from paragraph(f"{name} needs {', '.join(sorted(missing))}", width, rest="  ", tone=Tone.FAINT)
 
 
 def pass_lines(item: PassReport, width: int, entries: Mapping[str, MemoryEntry]) -> Lines:
@@ -186,9 +218,14 @@ def pass_lines(item: PassReport, width: int, entries: Mapping[str, MemoryEntry])
     # Beside what it counted, "unchanged" says enough.
     reason = "" if numbers and item.reason == Skip.NOTHING_TO_CHANGE else explained(item.reason)
     told = "; ".join(part for part in (numbers, reason) if part)
-    head = f"{item.name:<{_NAME_WIDTH - 1}} {item.outcome.value:<11}"
-    yield from paragraph(told or "-", width, first=head, tone=_TONES[item.outcome])
-    yield from refusal_lines(item.refused, width, indent=" " * _NAME_WIDTH, entries=entries)
+    head = f"{item.name:<{_NAME_WIDTH - 1}} {item.outcome.value}"
+    is_narrow = width < _NARROW
+    if is_narrow:
+        yield Line(f"{item.name} {item.outcome.value}", _TONES[item.outcome])
+        yield from paragraph(told or "-", width, first="  ", tone=_TONES[item.outcome])
+    else:
+        yield from paragraph(told or "-", width, first=head.ljust(_NAME_WIDTH + 11), tone=_TONES[item.outcome])
+    yield from refusal_lines(item.refused, width, indent="  " if is_narrow else " " * _NAME_WIDTH, entries=entries)
 
 
 def pass_line(item: PassReport) -> Line:
@@ -230,11 +267,25 @@ def _note(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return label if value else ""
     if isinstance(value, int | float):
-        return f"{value:,} {label}"
+        return f"{value:,} {_singular(label) if value == 1 else label}"
     if isinstance(value, Mapping):
         counts = cast("Mapping[str, Any]", value)
         return f"{label}: {', '.join(f'{key} {count}' for key, count in counts.items())}"
-    return f"{len(value):,} {label}" if isinstance(value, Sized) and not isinstance(value, str) else f"{label} {value}"
+    if isinstance(value, Sized) and not isinstance(value, str):
+        return f"{len(value):,} {_singular(label) if len(value) == 1 else label}"
+    return f"{label} {value}"
+
+
+def _singular(label: str) -> str:
+    """Return the label of one of what is counted.
+
+    Example:
+        >>> _singular("promotion candidates"), _singular("entries"), _singular("at floor")
+        ('promotion candidate', 'entry', 'at floor')
+    """
+    if label.endswith("ies"):
+        return f"{label[:-3]}y"
+    return label[:-1] if label.endswith("s") and not label.endswith("ss") else label
 
 
 def _waiting(told: Sequence[Mapping[str, Any]]) -> str:
