@@ -13,7 +13,8 @@ from commandline import CommandLine
 
 from agentcore.domain import MemoryEntry, Scope
 from agentcore.recall import DenseScore, Explanation, Hit, TermScore
-from dream.interfaces.cli.render.entries import explanation_json, hit_lines
+from dream.interfaces.cli.render.entries import hit_lines
+from dream.interfaces.documents import explanation_json
 
 NOON = datetime(2025, 6, 14, 12, tzinfo=UTC)
 
