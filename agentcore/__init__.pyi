@@ -17,6 +17,7 @@ from .hosting.builder import AgentHostBuilder as AgentHostBuilder
 from .hosting.context import TurnContext as TurnContext
 from .hosting.host import Host as Host
 from .hosting.lifecycle import BackgroundService as BackgroundService, HostedService as HostedService
+from .hosting.sync_host import SyncHost as SyncHost
 from .hosting.tools.agent_tools import AgentTools as AgentTools
 from .recall.results import Hit as Hit
 from .stores.acting import acting_as as acting_as

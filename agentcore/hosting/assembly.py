@@ -229,7 +229,7 @@ class _HostContainer(containers.DeclarativeContainer):
     )
     feedback = providers.Factory(_late(lambda: hosting.FeedbackLog), storage=storage, ids=ids, options=feedback_options)
     context_parts = providers.Singleton(
-        _context_parts, storage=storage, recall=recall, notes=notes, options=context_options
+        _context_parts, storage=storage, recall=recall, notes=notes, options=context_options, workspaces=workspaces
     )
     context = providers.Factory(_late(lambda: hosting.Context), parts=context_parts)
     wisps = providers.Factory(_late(lambda: hosting.WispLog), storage=storage, ids=ids, options=wisp_options)

@@ -19,7 +19,9 @@ from agentcore.hosting.context_block import (
     ContextPart,
     Filling,
     Offered,
+    SharedBudget,
     candidates,
+    document_item,
     entry_item,
     finding_item,
     lines_of,
@@ -30,6 +32,7 @@ from agentcore.hosting.context_block import (
     text_of,
     wishes,
 )
+from agentcore.hosting.memory_items import MemoryItem, TellingItems
 from agentcore.hosting.options import ContextOptions
 from agentcore.hosting.write_behind import RecallNotes
 from agentcore.recall.recall import Recall
@@ -39,6 +42,7 @@ from agentcore.stores.storage import ReadView, Storage
 
 if TYPE_CHECKING:
     from agentcore.recall.tokenizer import Tokenizer
+    from agentcore.workspace.workspaces import Workspaces
 
 _SESSIONS: Final = 1_000
 """Conversations remembered; the one untouched for longest is forgotten, and given everything again."""
@@ -117,6 +121,7 @@ class TurnContext:
         entries: Entries that answer the message, the best first.
         turns: Turns in which a person asked for what is to hold on, then turns that answer it, the best first.
         skills: Skills that do, the best first.
+        document: Items of MEMORY.md, as the file has them.
     """
 
     text: str
@@ -126,6 +131,7 @@ class TurnContext:
     entries: tuple[MemoryEntry, ...] = ()
     turns: tuple[Turn, ...] = ()
     skills: tuple[Skill, ...] = ()
+    document: tuple[str, ...] = ()
 
 
 Findings: TypeAlias = list[CombinedHit]
@@ -155,6 +161,7 @@ class ContextParts:
         notes: Records what was needed.
         windows: Knows what the agent still sees.
         options: What a turn is given.
+        workspaces: Where MEMORY.md is; None without.
     """
 
     storage: Storage
@@ -162,6 +169,7 @@ class ContextParts:
     notes: RecallNotes
     windows: ContextWindows
     options: ContextOptions
+    workspaces: "Workspaces | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +216,9 @@ class Context:
     async def for_turn(self, session_id: str, message: str, *, budget_tokens: int) -> TurnContext:
         """Return what the agent should see before it answers *message*.
 
-        First come what is always loaded, skills, and what persons asked for that is to hold on, each within its share
-        of the budget, then the entries and turns that answer best, until the budget is full; of a long one the
+        First come what is always loaded, MEMORY.md, skills, and what persons asked for that is to hold on, each within
+        its share of the budget (an entry that an item of MEMORY.md tells is not given twice),
+        then the entries and turns that answer best, until the budget is full; of a long one the
         sentences that answer. A bigger budget gives all
         that a smaller one does. What the conversation was given in its last turns is not given again, and a note and
         the turn it was taken from only where everything else has had its place. The entries given count as needed
@@ -230,9 +239,10 @@ class Context:
         async with window.lock:
             window.begin(self._parts.options.window)
             at_hand = await self._parts.storage.read(self._scope, partial(self._at_hand, session=session))
+            document = await self._document()
             query = self._query(text, at_hand.recent)
             material = await self._material(query, at_hand, budget_tokens)
-            items = self._chosen(material, window, budget_tokens)
+            items = self._chosen(material, document, window, budget_tokens)
             for item in items:
                 window.give(item.line, item.tells, item.finding.goes_back_to if item.finding else frozenset())
         block = text_of(items)
@@ -253,6 +263,7 @@ class Context:
                 }.values()
             ),
             skills=tuple(hit.skill for hit in material.skills if any(one.record is hit.skill for one in items)),
+            document=tuple(one.line for one in lines_of(items, ContextPart.DOCUMENT)),
         )
 
     def forget_window(self, session_id: str) -> None:
@@ -317,7 +328,17 @@ class Context:
         findings = retellings_last(findings, _tokenizer())
         return _Material(at_hand.always, findings, standing, found.skills, not_counted)
 
-    def _chosen(self, material: _Material, window: SessionWindow, budget: int) -> list[ContextItem]:
+    async def _document(self) -> Sequence[MemoryItem]:
+        """Return what MEMORY.md says; nothing where there is none, or it cannot be read now."""
+        if self._parts.workspaces is None or not self._parts.options.document_share:
+            return ()
+        from agentcore.hosting.memory_file import memory_items  # noqa: PLC0415 - most hosts have no workspace
+
+        return await asyncio.to_thread(memory_items, self._parts.workspaces, self._scope)
+
+    def _chosen(
+        self, material: _Material, document: Sequence[MemoryItem], window: SessionWindow, budget: int
+    ) -> list[ContextItem]:
         """Return the lines that are given."""
         options = self._parts.options
         filling = Filling(cache(options.count_tokens), budget)
@@ -325,19 +346,34 @@ class Context:
         def new(items: Iterable[ContextItem]) -> list[ContextItem]:
             return [item for item in items if not window.shows(item.line)]
 
-        always = filling.shared(new(map(entry_item, material.always)), options.always_share)
-        # What is always loaded has its share first, even where both shares together are more than everything.
-        share = min(options.skills_share, 1.0 - options.always_share)
-        skills = filling.shared(new(skill_item(hit.skill) for hit in material.skills), share)
-        found = [(one, item) for one in material.findings if not window.shows((item := finding_item(one)).line)]
+        # What is always loaded has its share first, even where the shares together are more than everything.
+        left = 1.0 - options.always_share
+        written, told = self._written(document, filling, window, min(options.document_share, left))
+        always = [one for one in material.always if not told.tell(one)]
+        loaded = filling.shared(new(map(entry_item, always)), options.always_share)
+        left -= min(options.document_share, left) if document else 0.0
+        skills = filling.shared(new(skill_item(hit.skill) for hit in material.skills), min(options.skills_share, left))
+        findings = [one for one in material.findings if not told.tell(one.record)]
+        found = [(one, item) for one in findings if not window.shows((item := finding_item(one)).line)]
         asked = [(one, item) for one in material.standing if not window.shows((item := standing_item(one)).line)]
         offered = Offered(found, asked, options.standing_share, material.not_counted)
-        chosen = filling.found(offered, window.told(), (always, skills))
-        items = [*filling.taken(always), *filling.taken(skills), *newest_first(chosen)]
+        chosen = filling.found(offered, window.told(), (loaded, written, skills))
+        items = [*filling.taken(loaded), *filling.taken(written), *filling.taken(skills), *newest_first(chosen)]
         while items and options.count_tokens(text_of(items)) > budget:
             # A counter may find more in the whole than in its lines.
             items.pop()
         return items
+
+    @staticmethod
+    def _written(
+        document: Sequence[MemoryItem], filling: Filling, window: SessionWindow, share: float
+    ) -> tuple[SharedBudget, TellingItems]:
+        """Return the lines of MEMORY.md within their share, and which of its items the agent sees then."""
+        lines = [(item, document_item(item.text)) for item in document]
+        written = filling.shared([line for _, line in lines if not window.shows(line.line)], share)
+        given = {line.line for line in filling.taken(written)}
+        seen = [item for item, line in lines if line.line in given or window.shows(line.line)]
+        return written, TellingItems.of(seen)
 
     def _note(self, query: str, items: Sequence[ContextItem], session: str) -> None:
         hits = [

@@ -30,6 +30,7 @@ class ContextPart(StrEnum):
     """What a line of the block is, in the order of the block; the value is its heading."""
 
     ALWAYS = "Always"
+    DOCUMENT = "From MEMORY.md"
     ASKED = "Asked for"
     MEMORY = "From memory"
     SAID = "Said before"
@@ -61,6 +62,11 @@ class ContextItem:
 def entry_item(entry: MemoryEntry) -> ContextItem:
     """Return the line of an entry that is always loaded."""
     return ContextItem(ContextPart.ALWAYS, _entry_line(entry, entry.content), record=entry)
+
+
+def document_item(text: str) -> ContextItem:
+    """Return the line of an item of MEMORY.md."""
+    return ContextItem(ContextPart.DOCUMENT, _one_line(text))
 
 
 def skill_item(skill: Skill) -> ContextItem:

@@ -198,7 +198,13 @@ class ScopedHost:
         from agentcore.hosting.tools.agent_tools import AgentTools, ToolSettings  # noqa: PLC0415
 
         memory, feedback = self._factories.memory(self._scope), self._factories.feedback(self._scope)
-        return AgentTools(memory, feedback, ToolSettings(**settings))
+        return AgentTools(
+            memory,
+            feedback,
+            ToolSettings(**settings),
+            workspace=self._factories.workspace(self._scope),
+            dreams=self._factories.dreams(self._scope),
+        )
 
 
 class Host(Lifecycle):
@@ -254,9 +260,9 @@ class Host(Lifecycle):
 
         return AccessTokens(self._parts.storage, clock=self._parts.clock)
 
-    def for_scope(self, scope: Scope) -> ScopedHost:
-        """Return the same services bound to *scope*."""
-        return ScopedHost(scope, self._factories)
+    def for_scope(self, scope: Scope | str) -> ScopedHost:
+        """Return the same services bound to *scope*, which may be written as `workspace/observer/observed`."""
+        return ScopedHost(Scope.parse(scope) if isinstance(scope, str) else scope, self._factories)
 
     @property
     def memory(self) -> Memory:

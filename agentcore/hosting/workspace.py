@@ -93,6 +93,11 @@ class AgentWorkspace:
 
         await self._edit(name, edit)
 
+    async def own_items(self, name: str = MEMORY) -> frozenset[str]:
+        """Return the fold keys of the items that the agent or its dreams wrote; all others are a person's."""
+        stored = await self._storage.read(self._scope, lambda view: view.documents.get(name))
+        return frozenset(() if stored is None else stored.own)
+
     def _folder(self) -> WorkspaceFolder:
         folder = self._workspaces.folder(self._scope)
         if folder is None:

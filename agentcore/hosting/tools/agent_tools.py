@@ -14,11 +14,14 @@ from agentcore.hosting.errors import InvalidToolCallError
 from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.memory import Memory
 from agentcore.hosting.tools.actions import ConfirmForget, FeedbackAction, ForgetAction, RecallAction, RememberAction
+from agentcore.hosting.tools.stats import MyStatsAction
 from agentcore.hosting.tools.tool import Result, Tool, checked
 from agentcore.stores.acting import acting_as
 
 if TYPE_CHECKING:
+    from agentcore.hosting.workspace import AgentWorkspace
     from agentcore.llm.tool_types import ToolMessage, ToolSchema
+    from dream.cycle.dreams import Dreams
 
 _LONGEST_ARGUMENTS = 100_000
 """Characters of arguments that are read at all; no call that can be carried out comes near."""
@@ -74,11 +77,24 @@ class AgentTools:
         memory: What the agent knows, if the host has it.
         feedback: How the agent did, if the host has it.
         settings: What the host decides.
+        workspace: The documents that it shares with its people, if the host has them.
+        dreams: What tends the memory, if the host has it.
     """
 
-    def __init__(self, memory: Memory | None, feedback: FeedbackLog | None, settings: ToolSettings) -> None:
+    def __init__(
+        self,
+        memory: Memory | None,
+        feedback: FeedbackLog | None,
+        settings: ToolSettings,
+        *,
+        workspace: "AgentWorkspace | None" = None,
+        dreams: "Dreams | None" = None,
+    ) -> None:
         self._actor = settings.actor
-        self._tools = {tool.name.value: tool for tool in _tools(memory, feedback, settings)}
+        tools = [*_tools(memory, feedback, settings), *_document_tools(memory, workspace, settings)]
+        if memory is not None and dreams is not None:
+            tools.append(MyStatsAction(memory, workspace, dreams).tool)
+        self._tools = {tool.name.value: tool for tool in tools}
 
     @property
     def schemas(self) -> "list[ToolSchema]":
@@ -148,6 +164,17 @@ def _tools(memory: Memory | None, feedback: FeedbackLog | None, settings: ToolSe
     if feedback is not None:
         tools.append(FeedbackAction(feedback, settings.session_id).tool)
     return tools
+
+
+def _document_tools(
+    memory: Memory | None, workspace: "AgentWorkspace | None", settings: ToolSettings
+) -> Sequence[Tool]:
+    if workspace is None:
+        return ()
+    # A host without documents reads no Markdown.
+    from agentcore.hosting.tools.documents import EditDocumentAction, ReadDocumentAction  # noqa: PLC0415
+
+    return (ReadDocumentAction(workspace).tool, EditDocumentAction(workspace, memory, settings.trust).tool)
 
 
 def _read(tool: str, arguments: object) -> Mapping[str, Any]:

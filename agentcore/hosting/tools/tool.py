@@ -180,6 +180,9 @@ class ToolName(StrEnum):
     RECALL = "recall"
     FORGET = "forget"
     FEEDBACK = "feedback"
+    READ_DOCUMENT = "read_document"
+    EDIT_DOCUMENT = "edit_document"
+    MY_STATS = "my_stats"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
