@@ -89,10 +89,11 @@ async def test_a_model_that_is_not_trusted_leaves_what_people_wrote(tmp_path: Pa
 
 
 async def test_a_model_writes_nothing_that_was_forgotten(tmp_path: Path):
+    gone = "Ana moved to Lisbon in May with two cats, a parrot and her grandmother's piano"
     async with host_of(tmp_path) as host:
-        tea = await host.memory.remember(TEA)
-        await host.memory.forget(tea.id)
-        refused = orjson.loads(await host.tools().call("edit_document", {"text": TEA}))
+        moved = await host.memory.remember(gone)
+        await host.memory.forget(moved.id)
+        refused = orjson.loads(await host.tools().call("edit_document", {"text": gone}))
         assert "a person asked to forget" in refused["error"]
         assert not (tmp_path / "notes" / "MEMORY.md").exists()
 
