@@ -233,6 +233,10 @@ class Host(Lifecycle):
         self._factories = factories
         self._default = ScopedHost(Scope.default(), factories)
 
+    def __repr__(self) -> str:
+        """Tell where the host stands and what it was built with."""
+        return f"<Host {self.state.value}: {', '.join(sorted(one.value for one in self.capabilities))}>"
+
     @property
     def capabilities(self) -> frozenset[Capability]:
         """What the host was built with."""
