@@ -177,6 +177,12 @@ class ScopedHost:
         scope, switch = addressed(self._scope, where, workspace)
         return await self._factories.switchboard.configure(scope, switch, dream=dream, learning=learning)
 
+    async def session(
+        self, session_id: str, *, dream: Setting = UNCHANGED, learning: Setting = UNCHANGED
+    ) -> SwitchSetting:
+        """Set the switches of a session of this scope, before its first message or later; see `configure`."""
+        return await self.configure(session_id, dream=dream, learning=learning)
+
     def tools(self, **settings: Unpack[ToolArguments]) -> AgentTools:
         """Return what the agent's model may do with the scope: a tool for each service the host was built with.
 
@@ -355,6 +361,12 @@ class Host(Lifecycle):
         if not isinstance(storage, SqlStorage):
             raise ServiceMissingError(service="backup", method="with_storage")
         return await storage.backup(folder)
+
+    async def session(
+        self, session_id: str, *, dream: Setting = UNCHANGED, learning: Setting = UNCHANGED
+    ) -> SwitchSetting:
+        """Set the switches of a session of the default scope, before its first message or later; see `configure`."""
+        return await self._default.session(session_id, dream=dream, learning=learning)
 
     def tools(self, **settings: Unpack[ToolArguments]) -> AgentTools:
         """Return what the agent's model may do with the default scope; see `ScopedHost.tools`."""

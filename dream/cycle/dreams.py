@@ -138,7 +138,9 @@ class Dreams(DreamRecords):
         """What starts dreams by themselves; None if nothing does."""
         return self._shared.service
 
-    async def schedule(self, scope: Scope | None = None) -> DreamRequest:
+    async def schedule(
+        self, scope: Scope | None = None, *, observer: str | None = None, observed: str | None = None
+    ) -> DreamRequest:
         """Ask for a dream soon: whichever host watches the scope begins it within a minute, once nobody is served.
 
         It bypasses the schedule, back-off and quiet hours, and uses up no scheduled slot. While one is pending or
@@ -146,11 +148,23 @@ class Dreams(DreamRecords):
 
         Args:
             scope: Whose memory; this one's by default.
+            observer: Who remembers, in the same workspace; that of the scope by default.
+            observed: Whom the memory is about; that of the scope by default.
         """
-        request = await self._schedule_facade.request(scope or self._scope)
+        request = await self._schedule_facade.request(self._named(scope, observer, observed))
         if self.service is not None:
             self.service.wake()
         return request
+
+    async def unschedule(
+        self, scope: Scope | None = None, *, observer: str | None = None, observed: str | None = None
+    ) -> bool:
+        """Take a request for a dream back that has not begun; return whether there was one. See `schedule`."""
+        return await self._schedule_facade.withdraw(self._named(scope, observer, observed))
+
+    def _named(self, scope: Scope | None, observer: str | None, observed: str | None) -> Scope:
+        base = scope or self._scope
+        return Scope(base.workspace, observer or base.observer, observed or base.observed)
 
     async def explain(self, scope: Scope | None = None) -> ScheduleStatus:
         """Tell when the scope (this one by default) dreams next and why not earlier, asking the passes for work."""

@@ -16,6 +16,7 @@ from agentcore.stores.sql.leases import is_gone
 from agentcore.stores.sql.schema import leases, model_calls, model_failures, peers, runs, schedules, scopes, settings
 from dream.domain.report import RunKind
 from dream.domain.storage_names import DREAM_LEASE, PAUSED_SETTING
+from dream.stores.overview import ScopeOverview, read_overview
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -52,7 +53,12 @@ class Fleet:
     """All scopes of the storage, in one transaction, whatever scope that is bound to; lives as long as it."""
 
     def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
         self._connection = transaction.connection
+
+    def overview(self) -> list[ScopeOverview]:
+        """Return how each scope stands, in the order of their names."""
+        return read_overview(self._transaction)
 
     def changed(self, *, limit: int) -> Changed:
         """Return the peers that did something longest ago and have not been planned for, and all who observe them.

@@ -247,6 +247,21 @@ class ScheduleFacade:
 
         return await self._parts.storage.write(scope, ask)
 
+    async def withdraw(self, scope: Scope) -> bool:
+        """Take a request for a dream back that has not begun; return whether there was one."""
+
+        def take_back(unit: UnitOfWork) -> bool:
+            schedules = dream_stores(unit).schedules
+            found = schedules.mine(self.planner.terms_of(scope))
+            if found.state.requested_at is None:
+                return False
+            state = replace(found.state, requested_at=None)
+            schedules.save([replace(found, state=state, due_at=None, reason=Reason.NEVER)])
+            unit.activity.notify()
+            return True
+
+        return await self._parts.storage.write(scope, take_back)
+
     async def explained(self, scope: Scope) -> ScheduleStatus:
         """Return how the next dream stands, after asking each pass what it has to do.
 

@@ -146,6 +146,7 @@ class CommandSession:
         modes: "Mapping[str, PassMode] | None" = None,
         embedder: "EmbedderOptions | None" = None,
         dreams: bool = True,
+        needs_scope: bool = True,
         in_background: bool = False,
     ) -> AsyncGenerator["Host"]:
         """Open the memory with all its services.
@@ -156,6 +157,7 @@ class CommandSession:
             modes: What becomes of the changes of passes; all are made by default.
             embedder: Which embedding model recall asks; None for words alone.
             dreams: Whether dreams are among them; a command that only looks at entries is quicker without.
+            needs_scope: Whether the session's scope has to exist; not for commands on several.
             in_background: Whether they start by themselves, for a command that stays.
 
         Raises:
@@ -188,7 +190,7 @@ class CommandSession:
         if is_there and self.busy_timeout is not None:
             builder.with_storage(self._patient_storage(self.busy_timeout))
         async with builder.build() as host:
-            if access is not Access.CREATE:
+            if needs_scope and access is not Access.CREATE:
                 await self._require_scope(host.storage)
             yield host
 

@@ -15,6 +15,7 @@ from dream.domain.change import JournalRow
 from dream.domain.forecast import total
 from dream.domain.report import PassReport, RunReport
 from dream.interfaces.cli.commands.outcomes import told
+from dream.interfaces.cli.commands.scopes import pattern_of, run_each
 from dream.interfaces.cli.errors import ConflictingOptionsError
 from dream.interfaces.cli.exit_codes import Exit
 from dream.interfaces.cli.live import live_status
@@ -82,6 +83,7 @@ async def run(
     model: bool = True,
     max_outputs: int | None = None,
     watch: Annotated[bool, Parameter(negative="")] = False,
+    all_scopes: Annotated[bool, Parameter(negative="")] = False,
     session: CliSession,
 ) -> int:
     """Run one dream now, or apply a plan exactly as it stands.
@@ -94,14 +96,21 @@ async def run(
         model: Let passes ask the model that is configured; else those that need one are skipped.
         max_outputs: New records that the run may write at most; what is more waits for a later one.
         watch: Tell of each pass on stderr as it ends.
+        all_scopes: Dream on all scopes, one after the other; on those that fit where `--scope` holds `*`.
         session: Whose memory.
     """
     for name, value in (("--pass", passes), ("--now", now), ("--propose", propose or None)):
         if plan is not None and value is not None:
             raise ConflictingOptionsError(first="--plan", second=name)
+    chat, pattern = session.chat() if model else None, pattern_of(session, is_every=all_scopes)
+    if pattern is not None:
+        for name, value in (("--plan", plan), ("--now", now), ("--propose", propose or None)):
+            if value is not None:
+                raise ConflictingOptionsError(first="--all-scopes", second=name)
+        return await run_each(session, pattern, passes=passes, chat=chat)
     as_of = instant(now)
     modes = {OTHERS: PassMode.PROPOSE} if propose else {}
-    async with session.host(Access.CHANGE, chat=session.chat() if model else None, modes=modes) as host:
+    async with session.host(Access.CHANGE, chat=chat, modes=modes) as host:
         dreams = host.for_scope(session.scope).dreams
         dreams.on_alarm(lambda alarm: session.screen.warn(alarm.sentence))
         tell = partial(_tell, session) if watch else None

@@ -7,6 +7,7 @@ from cyclopts import Parameter
 from agentcore.llm.chat import ModelTier
 from agentcore.llm.errors import ChatNotConfiguredError
 from agentcore.llm.settings_file import FILE_NAME
+from dream.interfaces.cli.commands.scopes import pattern_of, scopes
 from dream.interfaces.cli.exit_codes import Exit
 from dream.interfaces.cli.render.status import finding_lines, status_lines
 from dream.interfaces.cli.render.text import Line, encodable
@@ -16,13 +17,23 @@ if TYPE_CHECKING:
     from dream.cycle.model_check import ModelCheck
 
 
-async def status(*, model: bool = True, session: CliSession) -> None:
-    """Show how the scope stands: what is stored, what waits, who dreams.
+async def status(
+    *,
+    model: bool = True,
+    all_scopes: Annotated[bool, Parameter(negative="")] = False,
+    session: CliSession,
+) -> None:
+    """Show how the scope stands: what is stored, what waits, who dreams. Of several scopes, a line for each.
 
     Args:
         model: Count the passes in that ask the model that is configured.
+        all_scopes: Show all scopes; those that fit where `--scope` holds `*`, as in acme/*/*.
         session: Whose memory.
     """
+    pattern = pattern_of(session, is_every=all_scopes)
+    if pattern is not None:
+        await scopes(str(pattern), session=session)
+        return
     async with session.host(Access.LOOK, chat=session.chat() if model else None) as host:
         standing = await host.for_scope(session.scope).dreams.status()
     session.screen.show(

@@ -1,0 +1,94 @@
+"""Many scopes at the command line, and the switches of each."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+from commandline import CommandLine
+
+from agentcore import AgentHostBuilder
+from agentcore.clock import SystemClock
+from agentcore.domain import Scope
+from agentcore.stores.sql.sql_storage import SqlStorage
+
+
+def three(cli: CommandLine) -> None:
+    for scope in ("acme/rex/ana", "acme/rex/ben", "beta/agent/ana"):
+        for text in ("Ana likes tea.", "ana likes tea"):
+            cli.good("--scope", scope, "remember", text, "--category", f"c{len(text)}")
+
+
+def test_scopes_are_listed_by_pattern_with_what_they_hold(cli: CommandLine):
+    three(cli)
+    assert [one["scope"] for one in cli.json("scopes")["scopes"]] == ["acme/rex/ana", "acme/rex/ben", "beta/agent/ana"]
+    assert [(one["scope"], one["entries"]) for one in cli.json("scopes", "*/*/ana")["scopes"]] == [
+        ("acme/rex/ana", 2),
+        ("beta/agent/ana", 2),
+    ]
+    assert "2 scopes, 4 entries, 0 turns, 0 to review." in cli.good("--scope", "acme/*/*", "status")
+    assert len(cli.json("status", "--all-scopes")["scopes"]) == 3
+
+
+def test_a_run_on_a_pattern_dreams_on_each_scope_that_fits_and_on_no_other(cli: CommandLine):
+    three(cli)
+    ran = cli("--json", "--scope", "acme/*/*", "run", "--no-model").document["runs"]
+    assert [one["scope"] for one in ran] == ["acme/rex/ana", "acme/rex/ben"]
+    seen = {one["scope"]: one["last_dream_at"] is not None for one in cli.json("scopes")["scopes"]}
+    assert seen == {"acme/rex/ana": True, "acme/rex/ben": True, "beta/agent/ana": False}
+    refused = cli("--scope", "acme/*/*", "run", "--now", "2030-01-01")
+    assert (refused.code, "--all-scopes and --now exclude each other" in refused.complaint) == (2, True)
+
+
+def test_dreams_are_switched_for_a_scope_a_workspace_and_a_conversation(cli: CommandLine):
+    three(cli)
+    assert "dream is off for acme/rex/ana" in cli.good("--scope", "acme/rex/ana", "switch", "dream", "off")
+    explained = cli.json("--scope", "acme/rex/ana", "explain")
+    assert "dreaming" in explained["waits_for"]
+    cli.good("--scope", "acme/rex/ana", "switch", "dream", "inherit")
+    assert "dreaming" not in cli.json("--scope", "acme/rex/ana", "explain")["waits_for"]
+    cli.good("switch", "dream", "off", "--all-of", "acme")
+    assert "dreaming" in cli.json("--scope", "acme/rex/ben", "explain")["waits_for"]
+    assert "dreaming" not in cli.json("--scope", "beta/agent/ana", "explain")["waits_for"]
+    found = cli.json("switch", "learning", "off", "--session-id", "s-7")
+    assert (found["level"], found["session"], found["learning"]) == ("session", "s-7", False)
+
+
+def test_a_dream_is_asked_for_once_and_the_request_is_taken_back(cli: CommandLine):
+    three(cli)
+    scope = ("--scope", "acme/rex/ana")
+    assert "is asked for" in cli.good(*scope, "schedule")
+    assert "already_pending" in cli.good(*scope, "schedule")
+    assert cli.json(*scope, "unschedule")["withdrawn"] is True
+    assert cli.json(*scope, "unschedule")["withdrawn"] is False
+    assert cli.json(*scope, "explain")["requested_at"] is None
+
+
+async def test_a_session_is_switched_before_its_first_message_and_a_peer_is_named_in_honchos_way(tmp_path: Path):
+    builder = AgentHostBuilder(tmp_path).with_memory().with_conversation_log().with_dreaming(in_background=False)
+    async with builder.build() as host:
+        assert (await host.session("s-1", learning=False)).learning is False
+        request = await host.dreams.schedule(observer="rex", observed="ana")
+        assert (request.scope, request.is_taken) == (Scope("default", "rex", "ana"), True)
+        assert await host.dreams.unschedule(observer="rex", observed="ana")
+
+
+@pytest.mark.slow
+def test_ten_thousand_scopes_are_told_within_three_seconds(cli: CommandLine):
+    cli.data.mkdir()
+    asyncio.run(_filled(cli.data, 10_000))
+    began = time.perf_counter()
+    told = cli.json("status", "--all-scopes")
+    took = time.perf_counter() - began
+    assert len(told["scopes"]) == 10_000
+    assert took < 3, took
+    assert len(cli.json("scopes", "t7*/*/*")["scopes"]) == 1_111
+
+
+async def _filled(folder: Path, count: int) -> None:
+    storage = SqlStorage(folder / "agentcore.db", clock=SystemClock())
+    await storage.start()
+    for number in range(count):
+        scope = Scope(f"t{number}", "agent", "ana")
+        await storage.write(scope, lambda unit: unit.activity.notify())
+    await storage.stop()
