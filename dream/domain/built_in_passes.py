@@ -60,6 +60,7 @@ RETENTION: Final = Declaration(
         "refused_texts",
         "expired_proposals",
         "unread_turns_dropped",
+        "clock_leapt",
     ),
     home="retention:Retention",
     why="first, so that nobody works on what is about to go",

@@ -37,6 +37,8 @@ class RetentionOptions(Options):
     """Runs, their journal, stored answers and plans are dropped this long after they ended."""
     refused: timedelta = Field(default=timedelta(days=30), gt=timedelta(0))
     """Texts that a dream refused are dropped this long after that, or with their run."""
+    leap: timedelta = Field(default=timedelta(days=45), gt=timedelta(0))
+    """A dream that comes longer than this after the one before removes nothing: its clock may have leapt."""
 
 
 class SessionOptions(Options):

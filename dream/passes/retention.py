@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.records import SIGNALS, RecordKind
@@ -15,6 +15,7 @@ from dream.options import RetentionOptions
 from dream.passes.declared import DeclaredPass
 from dream.passes.protocol import DreamContext, PassView
 
+_LEAPT: Final = "clock_leapt"
 _HISTORY_PER_CHANGE = 10
 """Rows of bookkeeping removed in the time that one change of a record takes."""
 
@@ -39,14 +40,22 @@ class Retention(DeclaredPass, declaration=RETENTION):
         def look(view: PassView) -> Work:
             due = [*(find(view, *_terms(context)) for find in _FINDERS), _history(view, context)]
             pending = sum(item.pending for item in due if item is not None)
+            if pending and _has_leapt(view, context):
+                return Work(0, reports=True)
             return Work(pending, at=_next_date(view, context.options.retention))
 
         return await context.read(look)
 
     async def propose(self, context: DreamContext) -> Proposal:
         """Remove the next of what is due."""
-        due = await context.read(lambda view: _first_due(view, context) or _history(view, context))
-        return Proposal() if due is None else due.proposal
+
+        def look(view: PassView) -> Proposal:
+            if _has_leapt(view, context):
+                return Proposal(notes={_LEAPT: 1})
+            due = _first_due(view, context) or _history(view, context)
+            return Proposal() if due is None else due.proposal
+
+        return await context.read(look)
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
         """Sum over the steps; unread turns that had to go are counted per session."""
@@ -57,6 +66,19 @@ class Retention(DeclaredPass, declaration=RETENTION):
             **summed(notes, *sorted({name for note in notes for name in note if name != "unread_turns_dropped"})),
             **({"unread_turns_dropped": dict(sorted(unread.items()))} if unread else {}),
         }
+
+
+def _has_leapt(view: PassView, context: DreamContext) -> bool:
+    """Tell whether the clock may have leapt, and what is due has to wait for a second dream, or for a person.
+
+    A clock that is years ahead makes everything due at once, and nothing brings back what is removed. So a dream long
+    after the one before removes nothing; the next one does, as does one that a person asks for.
+    """
+    before = next(view.books.history.dreams(), None)
+    if before is None or view.now - before.started_at <= context.options.retention.leap:
+        return False
+    waited = any(one.name == context.pass_name and one.notes.get(_LEAPT) for one in before.passes)
+    return not waited and not view.books.history.is_a_persons(context.run_id)
 
 
 def _next_date(view: ReadView, terms: RetentionOptions) -> datetime | None:

@@ -65,6 +65,11 @@ class DreamReaders:
         return stores.DecisionReader(self._transaction)
 
     @property
+    def history(self) -> RunHistory:
+        """Finished dreams, the newest first."""
+        return stores.RunHistory(self._transaction)
+
+    @property
     def journal(self) -> JournalReader:
         """What each run changed."""
         return stores.JournalReader(self._transaction)
@@ -168,11 +173,6 @@ class DreamStores(DreamReaders):
     def expiry(self) -> ExpiryStore:
         """What is too old to be kept."""
         return stores.ExpiryStore(self._transaction)
-
-    @property
-    def history(self) -> RunHistory:
-        """Finished dreams, the newest first."""
-        return stores.RunHistory(self._transaction)
 
     @property
     def usage(self) -> UsageStore:

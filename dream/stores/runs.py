@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from sqlalchemy import JSON, Text, bindparam, cast, func, insert, select, type_coerce, update
 
+from agentcore.domain.actor import ActorKind
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.schema import model_calls, model_failures, runs, steps
 from agentcore.stores.sql.transaction import encode, of_my_scope
@@ -276,6 +277,7 @@ def _to_step(row: Row[Any]) -> StepRow:
 
 
 _PAGE = 10
+_PERSON = ActorKind.PERSON.value
 
 
 class RunHistory:
@@ -283,6 +285,11 @@ class RunHistory:
 
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
+
+    def is_a_persons(self, run_id: str) -> bool:
+        """Tell whether a person asked for a run."""
+        asked = _MINE & (runs.c.id == bindparam("of_run"))
+        return self._transaction.execute(select(runs.c.actor).where(asked), of_run=run_id).scalar() == _PERSON
 
     def dreams(self) -> Iterator[RunReport]:
         """Yield the report of each finished dream, the newest first; plans, undos and restores are none."""

@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 
 from agentcore import Scope, Status
 from agentcore.domain import Capability, EntryFilter
+from agentcore.domain.actor import Actor, ActorKind
 from agentcore.llm import ChatRequest, Completion, FinishReason, Usage
+from agentcore.stores.acting import acting_as
 from dream.domain import Change, ChangeSet, Proposal, Work, fingerprint
 from dream.domain.proposal import summed
 from dream.options import (
@@ -341,9 +343,10 @@ async def own_pass(life: Life) -> None:
     async with life.host() as host:
         life.note(swept=report.to_json(), rows=[row.to_json() for row in await host.dreams.diff(report.run_id)])
         life.note(undone=(await host.dreams.undo(report.run_id, change=1)).to_json())
-    # Retention takes the notes that stayed archived, and the runs with them.
+    # Retention takes the notes that stayed archived, and the runs with them; after so long a person has to ask for it.
     life.later(days=91)
-    await life.dream()
+    with acting_as(Actor(ActorKind.PERSON)):
+        await life.dream()
 
 
 async def bad_answers(life: Life) -> None:

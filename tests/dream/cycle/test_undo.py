@@ -3,7 +3,9 @@ import pytest
 from dreaming import DAY, NOW, World, codes, of_pass
 
 from agentcore.domain import Status, Trust
+from agentcore.domain.actor import Actor, ActorKind
 from agentcore.errors import InvalidContentError, UnknownRecordError
+from agentcore.stores.acting import acting_as
 from dream.domain import Outcome, RunKind, RunReport
 from dream.errors import UnknownChangeError, UnknownPassError, UnknownRunError
 from dream.options import DreamOptions
@@ -160,7 +162,8 @@ async def test_when_a_copy_was_purged_meanwhile_the_survivor_keeps_what_it_took_
     world.options = DreamOptions(retention=world.options.retention.model_copy(update={"history": 400 * DAY}))
     run = await world.dreams.run()
     world.clock.advance(91 * DAY)
-    await world.dreams.run(passes=["retention"])
+    with acting_as(Actor(ActorKind.PERSON)):
+        await world.dreams.run(passes=["retention"])
     undone = await world.dreams.undo(run.run_id)
     assert (refused(undone), undone.changes) == (["purged"], 0)
     assert copy.id in undone.passes[0].refused[0].detail

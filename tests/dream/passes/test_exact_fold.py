@@ -6,6 +6,8 @@ from dreaming import DAY, NOW, World, codes, of_pass
 
 import dream.passes.exact_fold as fold_pass
 from agentcore.domain import Level, SourceKind, SourceRef, Status, Trust
+from agentcore.domain.actor import Actor, ActorKind
+from agentcore.stores.acting import acting_as
 from dream.domain import Outcome, PassOutcome, PassReport
 from dream.options import DreamOptions
 
@@ -392,7 +394,8 @@ async def test_a_restored_copy_stays_even_when_the_journal_of_its_fold_is_gone(w
     _, copy = await world.add("Ana likes tea", "Ana likes tea", base=0.9)
     await world.dreams.run()
     world.clock.advance(100 * DAY)
-    await world.dreams.run(passes=["retention"])
+    with acting_as(Actor(ActorKind.PERSON)):
+        await world.dreams.run(passes=["retention"])
     assert len(await world.journal()) == 0
     await world.dreams.restore(copy.id)
     assert await folded(world) == 0

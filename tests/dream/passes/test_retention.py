@@ -17,11 +17,15 @@ from agentcore.domain import (
     Turn,
     WispRun,
 )
+from agentcore.domain.actor import Actor, ActorKind
 from agentcore.domain.subject_time import PartialDate
+from agentcore.stores.acting import acting_as
 from dream.domain import Outcome, PassOutcome, PassReport
 from dream.options import DreamOptions, RetentionOptions
+from dream.passes.exact_fold import ExactFold
 
 RETENTION = "retention"
+A_PERSON = Actor(ActorKind.PERSON)
 
 
 def keeping(step_size: int = 500, **fields: Any) -> DreamOptions:
@@ -265,7 +269,8 @@ async def test_runs_older_than_the_window_go_with_their_journal_answers_and_plan
     plan = await world.dreams.plan()
     run = await world.dreams.run()
     world.clock.advance(91 * DAY)
-    latest = await world.dreams.run()
+    with acting_as(A_PERSON):
+        latest = await world.dreams.run()
     assert of_pass(latest, RETENTION).notes["history_rows"] > 3
     assert [one.run_id for one in await world.dreams.runs()] == [latest.run_id]
     assert await world.journal() == []
@@ -288,7 +293,8 @@ async def test_bookkeeping_goes_in_steps_of_a_bounded_size(world: World):
     await world.add(*["Ana likes tea"] * 40)
     await world.dreams.run()
     world.clock.advance(91 * DAY)
-    done = await purge(world)
+    with acting_as(A_PERSON):
+        done = await purge(world)
     steps = (done.notes["history_rows"] + done.notes["feed_rows"]) / 20
     assert steps > 4
     assert (await world.dreams.runs())[-1].kind.value == "dream"
@@ -327,3 +333,45 @@ async def test_it_needs_no_store_at_all_and_so_is_never_skipped(world: World):
     assert [one.outcome for one in report.passes].count(PassOutcome.SKIPPED) == len(report.passes) - 1
     assert of_pass(report, RETENTION).outcome is PassOutcome.UNCHANGED
     assert report.outcome is Outcome.UNCHANGED
+
+
+# A clock that leapt.
+
+
+async def test_a_dream_long_after_the_one_before_removes_nothing_and_the_next_one_does(world: World):
+    await world.run_passes(ExactFold())
+    world.clock.advance(1_000 * DAY)
+    await world.add(retired(world, "old"))
+    waits = await purge(world)
+    assert (waits.purged, waits.notes) == (0, {"clock_leapt": 1})
+    assert await left(world) == {"old"}
+    world.clock.advance(timedelta(hours=1))
+    assert (await purge(world)).notes["entries"] == 1
+
+
+async def test_a_clock_that_is_put_right_in_between_has_removed_nothing(world: World):
+    said = world.clock.now()
+    await world.run_passes(ExactFold())
+    await world.add(retired(world, "recent", days=30))
+    world.clock.advance(1_000 * DAY)
+    assert (await purge(world)).purged == 0
+    world.clock.set(said + DAY)
+    assert (await purge(world)).purged == 0
+    assert await left(world) == {"recent"}
+
+
+async def test_a_person_need_not_wait_for_a_second_dream(world: World):
+    await world.run_passes(ExactFold())
+    world.clock.advance(1_000 * DAY)
+    await world.add(retired(world, "old"))
+    with acting_as(A_PERSON):
+        assert (await purge(world)).notes["entries"] == 1
+
+
+async def test_where_dreams_are_rare_each_second_one_removes(world: World):
+    purged: list[int] = []
+    for number in range(1, 5):
+        await world.add(retired(world, f"old {number}"))
+        purged.append((await purge(world)).notes.get("entries", 0))
+        world.clock.advance(100 * DAY)
+    assert purged == [1, 0, 2, 0]
