@@ -18,6 +18,8 @@ from .hosting.context import TurnContext as TurnContext
 from .hosting.host import Host as Host
 from .hosting.lifecycle import BackgroundService as BackgroundService, HostedService as HostedService
 from .hosting.sync_host import SyncHost as SyncHost
+from .hosting.tools.actions import ForgetQuestion as ForgetQuestion
 from .hosting.tools.agent_tools import AgentTools as AgentTools
 from .recall.results import Hit as Hit
 from .stores.acting import acting_as as acting_as
+from .stores.forgetting import TurnsChoice as TurnsChoice

@@ -14,6 +14,7 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.hosting.busy import BusyAnnouncer, BusySource, BusyWatch
 from agentcore.hosting.correction_detector import CorrectionDetector, is_correction
+from agentcore.hosting.erasing import Eraser
 from agentcore.hosting.host import Host, ServiceFactories
 from agentcore.hosting.left_options import LeftOptions, OptionsLeft
 from agentcore.hosting.lifecycle import HostedService
@@ -30,6 +31,7 @@ from agentcore.hosting.options import (
     WorkspaceOptions,
 )
 from agentcore.hosting.remember import MemoryWrites
+from agentcore.hosting.restatements import RestatementFinder
 from agentcore.hosting.services import ForgetHooks, HostServices
 from agentcore.hosting.switches import Switchboard
 from agentcore.hosting.write_behind import ActivityRecorder, EmbeddingFiller, RecallNotes
@@ -209,10 +211,12 @@ class _HostContainer(containers.DeclarativeContainer):
 
     aftermath = providers.Singleton(ForgetHooks)
 
+    eraser = providers.Singleton(Eraser, storage, recall=recall, workspaces=workspaces, aftermath=aftermath)
     notes = providers.Singleton(RecallNotes, storage, clock=clock, keep=recall_log_retention)
     writes = providers.Singleton(MemoryWrites, storage, ids=ids)
+    finder = providers.Singleton(RestatementFinder, storage, recall=recall, chat=chat)
     memory = providers.Factory(
-        Memory, storage=storage, recall=recall, writes=writes, notes=notes, ids=ids, aftermath=aftermath
+        Memory, storage=storage, recall=recall, writes=writes, notes=notes, ids=ids, aftermath=aftermath, finder=finder
     )
     conversation = providers.Factory(
         _late(lambda: hosting.Conversation),
@@ -273,8 +277,9 @@ class _HostContainer(containers.DeclarativeContainer):
         dreams=dreams_of.provider,
         off_limits=off_limits.provider,
         switchboard=switchboard,
+        eraser=eraser,
     )
-    services = providers.List(storage, recall, writes, notes, activity, announcer)
+    services = providers.List(storage, recall, writes, notes, activity, announcer, eraser)
     host = providers.Factory(
         Host, parts=parts, factories=factories, services=services, shutdown_timeout=shutdown_timeout
     )

@@ -25,12 +25,13 @@ from agentcore.hosting.checks import (
 )
 from agentcore.hosting.correction_detector import CorrectionDetector
 from agentcore.hosting.options import ConversationOptions, FeedbackOptions
-from agentcore.hosting.services import ForgetHooks, preview
+from agentcore.hosting.services import ForgetHooks, clear_files, preview
 from agentcore.ids import IdFactory
 from agentcore.recall.recall import Recall
 from agentcore.recall.turns import TurnHit
+from agentcore.stores.forgetting import Forgotten
 from agentcore.stores.storage import Storage, UnitOfWork
-from agentcore.stores.values import Forgotten, PagePlace
+from agentcore.stores.values import PagePlace
 
 Turns: TypeAlias = list[Turn]
 TurnHits: TypeAlias = list[TurnHit]
@@ -244,8 +245,7 @@ class Conversation:
         forgotten = await self._storage.write(
             self._scope, lambda unit: unit.forget_turns(turn_id=turn_id, session_id=session_id)
         )
-        await self._aftermath.tell(self._scope)
-        await self._recall.scrub(self._scope)
+        await clear_files(self._scope, self._storage, self._recall, self._aftermath)
         return forgotten
 
     async def preview_forget(self, turn_id: str | None = None, *, session_id: str | None = None) -> Forgotten:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from agentcore.domain.capability import Capability
     from agentcore.hosting.context import Context
     from agentcore.hosting.conversation import Conversation
+    from agentcore.hosting.erasing import Eraser, ErasureCertificate
     from agentcore.hosting.feedback import FeedbackLog
     from agentcore.hosting.lifecycle import HostedService
     from agentcore.hosting.memory import Memory
@@ -61,6 +62,7 @@ class ServiceFactories:
     dreams: Callable[[Scope], Dreams | None]
     off_limits: Callable[[Scope], OffLimits]
     switchboard: Switchboard
+    eraser: Eraser
 
 
 class ScopedHost:
@@ -269,6 +271,46 @@ class Host(Lifecycle):
         from agentcore.hosting.tokens import AccessTokens  # noqa: PLC0415 - hosts that serve nobody have none
 
         return AccessTokens(self._parts.storage, clock=self._parts.clock)
+
+    async def erase(
+        self,
+        scope: Scope | None = None,
+        *,
+        workspace: str | None = None,
+        observed: str | None = None,
+        preview: bool = False,
+    ) -> ErasureCertificate:
+        """Remove for good all that a scope holds, or all scopes of a workspace, or all that are about a peer.
+
+        Records, books, documents of their workspaces and files of indexes go; other scopes are untouched. A dream on
+        one of them is stopped. What is left is that it happened: an older export brings nothing back, and a restored
+        backup has to erase it again.
+
+        Args:
+            scope: The one scope.
+            workspace: All scopes of a workspace; with *observed*, those of them that are about a peer.
+            observed: All scopes that are about this peer.
+            preview: Change nothing, and return what would go.
+
+        Returns:
+            What went, by kind, and what is beyond reach.
+
+        Raises:
+            InvalidOptionsError: neither a scope nor the others are given, or both.
+
+        Example:
+            >>> import asyncio
+            >>> from agentcore import AgentHostBuilder
+            >>> async def main() -> None:
+            ...     async with AgentHostBuilder(None).with_memory().build() as host:
+            ...         await host.memory.remember("Ana likes tea.")
+            ...         print((await host.erase(host.memory.scope)).removed["entries"], await host.memory.count())
+            >>> asyncio.run(main())
+            1 0
+        """
+        eraser = self._factories.eraser
+        chosen = await eraser.chosen(scope, workspace=workspace, observed=observed)
+        return await (eraser.preview(chosen) if preview else eraser.erase(chosen))
 
     def for_scope(self, scope: Scope | str) -> ScopedHost:
         """Return the same services bound to *scope*, which may be written as `workspace/observer/observed`."""

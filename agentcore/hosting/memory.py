@@ -28,14 +28,16 @@ from agentcore.hosting.checks import (
 )
 from agentcore.hosting.off_limits import off_limits_topics
 from agentcore.hosting.remember import MemoryFields, MemoryWrites, Observation
-from agentcore.hosting.services import ForgetHooks, preview
+from agentcore.hosting.restatements import Restatement, RestatementFinder, says_it as chosen
+from agentcore.hosting.services import ForgetHooks, clear_files, preview
 from agentcore.hosting.write_behind import RecallNotes
 from agentcore.ids import IdFactory
 from agentcore.recall.off_limits import named_topic
 from agentcore.recall.recall import Recall
 from agentcore.recall.results import Explanation, Hit
+from agentcore.stores.forgetting import Forgotten, SaysIt, TurnsChoice
 from agentcore.stores.storage import ReadView, Storage, UnitOfWork
-from agentcore.stores.values import Forgotten, PagePlace
+from agentcore.stores.values import PagePlace
 
 
 class RecallFilters(TypedDict, total=False):
@@ -138,6 +140,7 @@ class Memory:
         writes: Writes for several callers at once; None has each write alone.
         notes: Records what was needed; None records nothing.
         aftermath: Who has to follow a forget.
+        finder: Finds what else says an entry; None finds it by the words alone.
     """
 
     def __init__(
@@ -150,7 +153,9 @@ class Memory:
         writes: MemoryWrites | None = None,
         notes: RecallNotes | None = None,
         aftermath: ForgetHooks | None = None,
+        finder: RestatementFinder | None = None,
     ) -> None:
+        self._finder = finder or RestatementFinder(storage, recall=recall)
         self._aftermath = aftermath or ForgetHooks()
         self._scope = scope
         self._notes = notes
@@ -174,8 +179,7 @@ class Memory:
             **said: What else is known: `category`, `tags`, `importance`, `subject_time`, `occurred_at`,
                 `metadata`, `pinned`, `trust`, `sources` (see `MemoryFields`).
 
-        What several callers remember at once is written in one transaction; each has its own answer, once the entry is
-        committed and survives the end of the process.
+        What several callers remember at once is written in one transaction; each is answered once it is committed.
 
         Returns:
             The entry as it is now stored.
@@ -261,22 +265,50 @@ class Memory:
         """Count entries in a state; None counts all."""
         return await self._storage.read(self._scope, lambda view: view.entries.count(_in_state(status)))
 
-    async def forget(self, entry_id: str) -> Forgotten:
+    async def forget(
+        self, entry_id: str, *, turns: TurnsChoice | str = TurnsChoice.CITED, says_it: SaysIt | None = None
+    ) -> Forgotten:
         """Remove an entry for good, with its equal texts, what was derived from it alone, and every copy of the text.
 
-        The turns that it cites and those of equal text stay in the log, but are neither recalled nor learnt from.
+        The turns that it cites and those of equal text stay in the log, redacted, and are neither recalled nor learnt
+        from. Nothing that comes from any of it is learnt, restored or imported again.
+
+        Args:
+            entry_id: Which one.
+            turns: What of the conversation goes with it: `cited`; `all`, which is also what else says it, in turns,
+                entries and feedback; `none`, which redacts no turn and withholds those that the entry cites.
+            says_it: What else says it, as a person has chosen of `restatements`; None takes all that is found.
 
         Raises:
             UnknownRecordError: no entry has this id.
+            InvalidOptionsError: there is no such choice.
         """
-        forgotten = await self._storage.write(self._scope, lambda unit: unit.forget(entry_id))
-        await self._aftermath.tell(self._scope)
-        await self._recall.scrub(self._scope)
+        choice = clean_member(TurnsChoice, "turns", turns)
+        if choice is TurnsChoice.ALL and says_it is None:
+            says_it = chosen(await self.restatements(entry_id))
+        forgotten = await self._storage.write(
+            self._scope, lambda unit: unit.forget(entry_id, choice=choice, says_it=says_it)
+        )
+        await clear_files(self._scope, self._storage, self._recall, self._aftermath)
         return forgotten
 
-    async def preview_forget(self, entry_id: str) -> Forgotten:
+    async def preview_forget(
+        self, entry_id: str, *, turns: TurnsChoice | str = TurnsChoice.CITED, says_it: SaysIt | None = None
+    ) -> Forgotten:
         """Return what `forget` would do now; nothing is changed. Arguments and errors as there."""
-        return await preview(self._storage, self._scope, lambda unit: unit.forget(entry_id))
+        choice = clean_member(TurnsChoice, "turns", turns)
+        if choice is TurnsChoice.ALL and says_it is None:
+            says_it = chosen(await self.restatements(entry_id))
+        return await preview(
+            self._storage, self._scope, lambda unit: unit.forget(entry_id, choice=choice, says_it=says_it)
+        )
+
+    async def restatements(self, entry_id: str) -> tuple[Restatement, ...]:
+        """Return what else says what an entry says, in turns, entries and feedback, the most alike first.
+
+        By the words; a model is asked once, which nobody stores. UnknownRecordError if no entry has this id.
+        """
+        return await self._finder.find(self._scope, entry_id)
 
     async def is_forgotten(self, content: str) -> bool:
         """Tell whether a person asked to forget this text, whatever became of it since."""
@@ -311,14 +343,16 @@ class Memory:
     async def set_aside(self, entry_id: str, *, reason: str) -> MemoryEntry:
         """Archive an active entry that shall not come up again, until a person brings it back or deletes it for good.
 
-        The turns that it cites and those of equal text are withheld with it: neither recalled nor learnt from.
+        The turns that it cites and those that say the same are withheld with it: neither recalled nor learnt from.
         Arguments, answer and errors as of `archive`.
         """
         why = clean_text("reason", reason)
 
+        also = chosen(await self.restatements(entry_id)).turns
+
         def work(unit: UnitOfWork) -> MemoryEntry:
             retired = retire(unit, entry_id, why)
-            unit.withhold(entry_id)
+            unit.withhold(entry_id, also)
             return retired
 
         return await self._storage.write(self._scope, work)

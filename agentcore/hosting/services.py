@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from agentcore.llm.chat import ChatClient
     from agentcore.llm.gate import BusyGate
     from agentcore.recall.recall import Recall
+    from agentcore.stores.forgetting import Forgotten
     from agentcore.stores.storage import Storage, UnitOfWork
-    from agentcore.stores.values import Forgotten
     from agentcore.workspace.workspaces import Workspaces
 
 
@@ -42,6 +42,16 @@ class ForgetHooks:
         """Tell everybody, one after the other."""
         for follow in self._following:
             await follow(scope)
+
+
+async def clear_files(scope: Scope, storage: Storage, recall: Recall, aftermath: ForgetHooks) -> None:
+    """Clear the files beside the database of what was forgotten in it, and note that it is done.
+
+    A kill before that leaves the note of the forget, and the next host that opens clears them.
+    """
+    await aftermath.tell(scope)
+    await recall.scrub(scope)
+    await storage.write(scope, lambda unit: unit.erasure.end_forget())
 
 
 class _RolledBackError(Exception):

@@ -116,12 +116,13 @@ class Recall:
                 self._budget.clear()
 
     async def scrub(self, scope: Scope) -> None:
-        """Delete the file that a scope's index is kept in, as an entry of it was forgotten.
+        """Delete the files that a scope's indexes are kept in, as something of it was forgotten.
 
         Raises:
             StorageUnavailableError: it cannot be deleted.
         """
         await self._entries.scrub(scope)
+        await self.turns.cache.scrub(scope)
 
     async def follow(self, scope: Scope) -> None:
         """Take over everything committed so far, so that the next query need not."""

@@ -18,7 +18,8 @@ from agentcore.domain.actor import Actor
 from agentcore.domain.decay import Decay
 from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.scope import Scope
-from agentcore.stores.values import Forgotten, Present, SaysIt, Tombstone, TurnsChoice
+from agentcore.stores.forgetting import ErasureLog, Forgotten, SaysIt, Tombstone, TurnsChoice
+from agentcore.stores.values import Present
 
 if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy costs a third of a second
     from contextlib import AbstractAsyncContextManager
@@ -30,6 +31,7 @@ if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy cos
     from agentcore.stores.sql.conclusions import SqlConclusionReader, SqlConclusionStore
     from agentcore.stores.sql.documents import SqlDocumentReader, SqlDocumentStore
     from agentcore.stores.sql.entries import SqlEntryReader, SqlEntryStore
+    from agentcore.stores.sql.erase import SqlErasureReader, SqlErasureStore
     from agentcore.stores.sql.feed import SqlActivityReader, SqlActivityStore
     from agentcore.stores.sql.hosts import SqlHostStore
     from agentcore.stores.sql.leases import SqlBusyReader, SqlBusyStore, SqlLeaseReader, SqlLeaseStore
@@ -246,6 +248,11 @@ class ReadView(Protocol):
         ...
 
     @property
+    def erasure(self) -> "SqlErasureReader":
+        """When the scope was erased, and what an erasure would remove."""
+        ...
+
+    @property
     def learnable(self) -> "ReadView":
         """The same view without turns and signals that nothing is to be learnt from; they still count as stored.
 
@@ -374,12 +381,13 @@ class UnitOfWork(ReadView, Protocol):
         """What was forgotten, by its id."""
         ...
 
-    def obey(self, tombstones: Collection[Tombstone]) -> Forgotten:
-        """Remove what tombstones of elsewhere touch, and set them: what a restored backup has to do.
+    @property
+    def erasure(self) -> "SqlErasureStore":
+        """Erases the scope."""
+        ...
 
-        Those of the same scope in the database that the backup replaces, made since. What cites a forgotten record
-        goes; what rests on other sentences of a turn stays.
-        """
+    def obey(self, tombstones: Collection[Tombstone]) -> Forgotten:
+        """Remove what tombstones of elsewhere touch, and set them (see `agentcore.stores.sql.obey`)."""
         ...
 
     def of_kind(self, kind: RecordKind) -> RecordStore[Any]:
@@ -390,29 +398,22 @@ class UnitOfWork(ReadView, Protocol):
         """Return the store of one kind of signal."""
         ...
 
-    def withhold(self, entry_id: str) -> tuple[str, ...]:
-        """Withhold the turns that an entry cites and those of equal text, until a release; return their ids."""
+    def withhold(self, entry_id: str, also: Collection[str] = ()) -> tuple[str, ...]:
+        """Withhold what an entry that is set aside cites, turns of equal text and *also* others; return their ids."""
         ...
 
     def forget(
         self, entry_id: str, *, choice: TurnsChoice = TurnsChoice.CITED, says_it: SaysIt | None = None
     ) -> Forgotten:
-        """Remove an entry, its equal texts and what was derived from it alone, and scrub every copy of the text.
-
-        A merge with other sources goes too, once these are brought back. Turns that the removed entries cite, and those
-        of equal text, are withheld and redacted. After the commit, or its readers, no file holds the text any longer.
-        """
+        """Remove an entry, its equal texts and what was derived from it alone; scrub and redact every copy of it."""
         ...
 
     def forget_turns(self, *, turn_id: str | None = None, session_id: str | None = None) -> Forgotten:
-        """Redact a turn or those of a session, and remove every entry that was learnt from them, however far down.
-
-        The turns keep their id, session and time and are withheld; the sources of a removed merge are brought back.
-        """
+        """Redact a turn or those of a session, which stay, and remove what was learnt from them, however far down."""
         ...
 
 
-class Storage(Protocol):
+class Storage(ErasureLog, Protocol):
     """Where everything is kept; opened by the host, closed by the host."""
 
     async def start(self) -> None:

@@ -1,7 +1,7 @@
 """Holds what stores take and give beside records: places in the change feed, leases, switches, marks."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, Generic, TypeVar
@@ -273,78 +273,6 @@ class Withheld:
     kind: SourceKind
     record_id: str
     entry_id: str
-
-
-class TombstoneKind(StrEnum):
-    """What a tombstone names."""
-
-    ENTRY = "entry"
-    TURN = "turn"
-    FEEDBACK = "feedback"
-    SESSION = "session"
-    """A conversation: all that was said in it up to the instant of the tombstone."""
-    ITEM = "item"
-    """An item of an imported file, by a hash of what makes it the same item in the next import."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Tombstone:
-    """What a person had forgotten, by its id alone.
-
-    Args:
-        kind: What it names.
-        record_id: Its id.
-        forgotten_at: When it was forgotten.
-        whole: Whether all of it was; False for a turn of which sentences alone were.
-    """
-
-    kind: TombstoneKind
-    record_id: str
-    forgotten_at: datetime
-    whole: bool = True
-
-
-class TurnsChoice(StrEnum):
-    """What of the conversation goes with an entry that a person has forgotten."""
-
-    CITED = "cited"
-    """What the entry rests on, and turns of equal text."""
-    ALL = "all"
-    """Besides, whatever the search found that says it in other words: turns, entries and feedback."""
-    NONE = "none"
-    """No text of a turn: turns that the entry rests on are withheld and stay readable in the log."""
-
-
-@dataclass(frozen=True, slots=True)
-class Forgotten:
-    """What a `forget` did.
-
-    Args:
-        removed: Ids of the entries that are gone.
-        restored: Ids of sources brought back because a merge that held them had to go.
-        withheld: Ids of turns that say it, which nobody is told any longer.
-        redacted: Ids of those of them whose text was redacted.
-    """
-
-    removed: tuple[str, ...]
-    restored: tuple[str, ...]
-    withheld: tuple[str, ...] = ()
-    redacted: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SaysIt:
-    """Other material that says what a person has forgotten, as it was found and chosen.
-
-    Args:
-        turns: The sentences of each turn that say it, by its id; none where all of it goes.
-        entries: Ids of entries that say it in other words.
-        feedback: Ids of feedback that says it.
-    """
-
-    turns: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
-    entries: Sequence[str] = ()
-    feedback: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, order=True)

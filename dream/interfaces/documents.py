@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from agentcore.domain.scope import Scope
     from agentcore.recall.results import DenseScore, Explanation, Hit
-    from agentcore.stores.values import Forgotten
+    from agentcore.stores.forgetting import Forgotten
     from dream.cycle.dreams import Dreams
     from dream.domain.report import RunReport
     from dream.domain.session import DreamSession

@@ -10,6 +10,7 @@ from sqlalchemy import bindparam, delete, func, insert, null, select
 
 from agentcore.domain.temporal import to_micros
 from agentcore.llm.chat import Completion, FinishReason, Usage
+from agentcore.stores.sql.erase import SqlErasureReader
 from agentcore.stores.sql.schema import model_calls, model_failures
 from agentcore.stores.sql.tombstones import SqlTombstoneReader
 from agentcore.stores.sql.transaction import encode, of_my_scope
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 CANCELLED = "cancelled"
 """The failure of a call that was given up for a person's turn."""
 
-Forgets: TypeAlias = tuple[int, "int | None"]
-"""How many tombstones a scope has, and when the last was set, microseconds since 1970."""
+Forgets: TypeAlias = tuple[int, "int | None", int]
+"""How many tombstones a scope has, when the last was set (microseconds since 1970), and how often it was erased."""
 
 SHARED = "+"
 """Ends the key of an answer that several exchanges share, until it is split."""
@@ -142,7 +143,7 @@ class CallStore:
 
     def forgets(self) -> Forgets:
         """Return what the next `forget` changes."""
-        return SqlTombstoneReader(self._transaction).state()
+        return (*SqlTombstoneReader(self._transaction).state(), SqlErasureReader(self._transaction).count())
 
     def save(
         self, key: CallKey, *, asked: NextRound, completion: Completion, record_ids: Sequence[str], since: Forgets
@@ -158,7 +159,10 @@ class CallStore:
                 then neither is kept.
         """
         self._transaction.execute(_REMOVE, **_parameters(key))
-        is_kept = self.forgets() == since
+        now = self.forgets()
+        if now[-1] != since[-1]:
+            return  # nothing of an erased scope is kept, not even what a call cost
+        is_kept = now == since
         row = {
             "scope_id": self._transaction.scope_id,
             "run_id": key.run_id,

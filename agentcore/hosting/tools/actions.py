@@ -15,6 +15,7 @@ from agentcore.errors import UnknownRecordError
 from agentcore.hosting.errors import InvalidToolCallError
 from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.memory import Memory
+from agentcore.hosting.restatements import Restatement, says_it as chosen
 from agentcore.hosting.tools.tool import (
     ChoiceParameter,
     Result,
@@ -26,6 +27,7 @@ from agentcore.hosting.tools.tool import (
 )
 from agentcore.llm.chat import estimate_tokens
 from agentcore.recall.results import Hit
+from agentcore.stores.forgetting import Forgotten, TurnsChoice
 
 LONGEST_CONTENT: Final = 2_000
 """Characters of one memory; a tool call is no place for documents."""
@@ -202,8 +204,24 @@ _RECALL_PARAMETERS: Final = (
 )
 
 
-ConfirmForget: TypeAlias = Callable[[MemoryEntry], bool | Awaitable[bool]]
-"""Asks a person whether this entry shall be deleted for good, with all that was derived from it alone."""
+@dataclass(frozen=True, slots=True)
+class ForgetQuestion:
+    """What a person is asked before the tool deletes anything.
+
+    Args:
+        entry: What the agent was asked to forget.
+        goes: What would go with it.
+        found: What else says it, which goes only if the answer is `TurnsChoice.ALL`.
+    """
+
+    entry: MemoryEntry
+    goes: Forgotten
+    found: tuple[Restatement, ...]
+
+
+ConfirmForget: TypeAlias = Callable[[ForgetQuestion], "bool | TurnsChoice | Awaitable[bool | TurnsChoice]"]
+"""Asks a person: True deletes the entry for good, with what was derived from it alone and what it rests on; a
+`TurnsChoice` says what of the conversation goes with it; anything else deletes nothing."""
 
 SET_ASIDE: Final = "set aside by the agent, which was asked to forget it"
 """Why an entry is archived that the tool set aside."""
@@ -242,13 +260,17 @@ class ForgetAction:
         if self.confirm is None:
             await self._set_aside(entry)
             return {"set_aside": entry.id, "note": "It no longer comes up; only a person can delete it for good."}
-        answer = self.confirm(entry)
-        # Only True is a yes: a callback that forgot its `return`, or returns what somebody typed, confirms nothing.
-        if (await answer if inspect.isawaitable(answer) else answer) is not True:
+        found = await self.memory.restatements(entry.id)
+        question = ForgetQuestion(entry, await self.memory.preview_forget(entry.id), found)
+        answer = self.confirm(question)
+        said = await answer if inspect.isawaitable(answer) else answer
+        # A callback that forgot its `return`, or returns what somebody typed, confirms nothing.
+        if said is not True and not isinstance(said, TurnsChoice):
             raise _refusal("the person did not confirm it, so nothing was deleted")
+        turns = said if isinstance(said, TurnsChoice) else TurnsChoice.CITED
         # The person has confirmed this text, and may have taken a while.
         await self._quoted(id, entry.content)
-        done = await self.memory.forget(entry.id)
+        done = await self.memory.forget(entry.id, turns=turns, says_it=chosen(found))
         return {"deleted": list(done.removed), "brought_back": list(done.restored)}
 
     async def _quoted(self, entry_id: str, begins: str) -> MemoryEntry:

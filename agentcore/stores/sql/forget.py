@@ -17,7 +17,9 @@ from agentcore.domain.temporal import to_micros
 from agentcore.domain.text import fold_key, normalise
 from agentcore.domain.validity import revived
 from agentcore.errors import UnknownRecordError
+from agentcore.stores.forgetting import Forgotten, SaysIt, Tombstone, TombstoneKind, TurnsChoice
 from agentcore.stores.sql.entries import SqlEntryStore
+from agentcore.stores.sql.erase import SqlErasureStore
 from agentcore.stores.sql.questions import SqlQuestionStore
 from agentcore.stores.sql.redact import corrections_of, delete_feedback, delete_session_signals, redact
 from agentcore.stores.sql.schema import entries, forgotten, turns
@@ -26,7 +28,7 @@ from agentcore.stores.sql.settings import SqlImportLedger
 from agentcore.stores.sql.tombstones import SqlTombstoneStore, is_hashed
 from agentcore.stores.sql.transaction import Transaction, chunks
 from agentcore.stores.sql.withheld import SqlWithheldStore
-from agentcore.stores.values import Forgotten, SaysIt, Tombstone, TombstoneKind, TurnsChoice, Withheld
+from agentcore.stores.values import Withheld
 
 _MOST_COMPOSED: Final = 3
 """Characters into which case folding takes one apart at most."""
@@ -141,6 +143,7 @@ def _remove(
     _bury(transaction, TombstoneKind.ENTRY, doomed)
     items = SqlImportLedger(transaction).take([*doomed, *redacted])
     SqlTombstoneStore(transaction).add_items(items, transaction.now)
+    SqlErasureStore(transaction).note_forget()
     transaction.forgot = True
     restored = tuple(source.id for source in spared)
     return Forgotten(removed=tuple(sorted(doomed)), restored=restored, withheld=said, redacted=redacted)
@@ -158,8 +161,8 @@ def _forget_feedback(transaction: Transaction, ids: Collection[str]) -> None:
     _bury(transaction, TombstoneKind.FEEDBACK, ids)
 
 
-def withhold(transaction: Transaction, entry_id: str) -> tuple[str, ...]:
-    """Withhold what an entry that is set aside cites, with what it took the place of, and turns of equal text.
+def withhold(transaction: Transaction, entry_id: str, also: Collection[str] = ()) -> tuple[str, ...]:
+    """Withhold what an entry that is set aside cites, with what it took the place of, turns of equal text, and others.
 
     Raises:
         UnknownRecordError: there is no such entry.
@@ -175,7 +178,7 @@ def withhold(transaction: Transaction, entry_id: str) -> tuple[str, ...]:
         told.update((one.id, one) for one in ahead)
     SqlWithheldStore(transaction).add([Withheld(SourceKind.ENTRY, entry.id, entry.id)])
     same = _saying(transaction, {normalise(entry.content)})
-    return _withhold(transaction, entry.id, _cited(told.values()) | same)
+    return _withhold(transaction, entry.id, _cited(told.values()) | same | {*also})
 
 
 def _doomed(transaction: Transaction, store: SqlEntryStore, entry: MemoryEntry) -> dict[str, MemoryEntry]:

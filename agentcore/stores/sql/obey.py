@@ -7,13 +7,13 @@ from sqlalchemy import select
 from agentcore.domain.evidence import SourceKind
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.temporal import to_micros
+from agentcore.stores.forgetting import Forgotten, Tombstone, TombstoneKind
 from agentcore.stores.sql.entries import SqlEntryStore
 from agentcore.stores.sql.forget import forget_entries, forget_said
 from agentcore.stores.sql.redact import delete_session_signals
 from agentcore.stores.sql.schema import turns
 from agentcore.stores.sql.tombstones import SqlTombstoneStore
 from agentcore.stores.sql.transaction import Transaction, chunks
-from agentcore.stores.values import Forgotten, Tombstone, TombstoneKind
 
 
 def obey(transaction: Transaction, made: Collection[Tombstone]) -> Forgotten:
@@ -21,7 +21,8 @@ def obey(transaction: Transaction, made: Collection[Tombstone]) -> Forgotten:
 
     How a restore re-applies what was forgotten since its backup: read `unit.tombstones.all(since=...)` of each scope of
     the database that is given up, give them to `unit.obey(...)` of that scope in the restored one, in one
-    transaction each, before anybody else opens it. Erased scopes stand in `SqlStorage.erasures`, and are erased again.
+    transaction each, before anybody else opens it. Scopes that were erased since stand in
+    `storage.erasures(since=...)`; the host erases them again with `host.erase(scope)`.
     The key of forgotten texts and import items lies beside the database and stays where it is.
 
     Args:

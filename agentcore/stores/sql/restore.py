@@ -17,12 +17,12 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import to_micros
 from agentcore.domain.text import fold_key
 from agentcore.errors import InvalidBackupError, StorageCorruptError, StorageUnavailableError
+from agentcore.stores.forgetting import Forgotten, Tombstone
 from agentcore.stores.sql.backup import Backup, backup_folder, examined, write_backup
 from agentcore.stores.sql.forget_key import ForgetKey
 from agentcore.stores.sql.sql_storage import FILE_NAME, SqlStorage
 from agentcore.stores.sql.sqlite import snapshot_folder, storage_faults
 from agentcore.stores.storage import ReadView, UnitOfWork
-from agentcore.stores.values import Forgotten, Tombstone
 
 _TRIES: Final = 3
 """So often a restore begins anew where something is forgotten while it prepares."""

@@ -3,10 +3,10 @@
 import asyncio
 import shutil
 import sqlite3
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,9 +19,11 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import to_micros
 from agentcore.errors import HostNotStartedError, StorageUnavailableError
 from agentcore.stores.acting import Acting, acting
+from agentcore.stores.forgetting import Erasure
 from agentcore.stores.sql.authorship import keep_authorship
 from agentcore.stores.sql.backup import Backup, backup_folder, write_backup
 from agentcore.stores.sql.conclusions import settle
+from agentcore.stores.sql.erase import all_erasures, erased_scopes, turns_elsewhere, unfinished
 from agentcore.stores.sql.feed import record_activity
 from agentcore.stores.sql.forget_key import ForgetKey
 from agentcore.stores.sql.migrate import is_current, migrate
@@ -170,6 +172,18 @@ class SqlStorage:
         """Return every scope that holds anything, sorted."""
         return await _on(self._read_threads, self._scopes)
 
+    async def unfinished(self) -> tuple[list[Scope], list[Scope]]:
+        """Return scopes whose erasure was cut short, and those where files are to be cleared after a forget."""
+        return await _on(self._read_threads, lambda: self._across_scopes(unfinished))
+
+    async def erasures(self, *, since: datetime | None = None) -> list[Erasure]:
+        """Return every erasure of a scope, or those begun at or after an instant, the earliest first."""
+        return await _on(self._read_threads, lambda: self._across_scopes(lambda one: all_erasures(one, since)))
+
+    async def spoken_elsewhere(self, gone: Collection[Scope]) -> dict[Scope, int]:
+        """Return how many turns other scopes of the same workspaces hold of the peers that *gone* are about."""
+        return await _on(self._read_threads, lambda: self._across_scopes(lambda one: turns_elsewhere(one, gone)))
+
     @asynccontextmanager
     async def snapshot(self) -> AsyncGenerator["SqlStorage"]:
         """Copy everything as it is now to a storage of its own, deleted at the end of the context."""
@@ -249,8 +263,7 @@ class SqlStorage:
             self._key.adopt({str(scope_id): bytes.fromhex(salt) for scope_id, salt in salts})
             with writer.begin() as connection:
                 connection.execute(delete(settings).where(kept))
-            self._log_holds_forgotten = True
-            self._clear_log(writer)
+            self._log_holds_forgotten = True  # cleared by the next write, or at the end
 
     def _engine(self, *, writes: bool) -> Engine:
         address = None if self._place is None else self._place.address
@@ -352,7 +365,11 @@ class SqlStorage:
         statement = select(scopes.c.workspace, scopes.c.observer, scopes.c.observed)
         with storage_faults(self._name), _open_engine(self._reader).begin() as connection:
             rows = connection.execute(statement.where(or_(scopes.c.revision > 0, any_setting)))
-            return sorted(Scope(*row) for row in rows)
+            return sorted({Scope(*row) for row in rows} - erased_scopes(connection))
+
+    def _across_scopes(self, look: Callable[[Connection], T]) -> T:
+        with storage_faults(self._name), _open_engine(self._reader).begin() as connection:
+            return look(connection)
 
     def _copy(self, made: list[Path]) -> None:
         """Copy the database to a new folder, told to the caller at once so that it is removed whatever happens."""

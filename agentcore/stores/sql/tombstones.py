@@ -16,9 +16,9 @@ from sqlalchemy import bindparam, delete, func, insert, select
 from agentcore.domain.evidence import SourceKind, SourceRef
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.lexicon.language import languages
+from agentcore.stores.forgetting import Tombstone, TombstoneKind
 from agentcore.stores.sql.schema import tombstones
 from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
-from agentcore.stores.values import Tombstone, TombstoneKind
 
 _T = tombstones.c
 _ALL = select(_T.kind, _T.record_id, _T.whole, _T.forgotten_at).where(of_my_scope(tombstones))

@@ -12,11 +12,13 @@ from agentcore.domain.records import RECORD_TYPES, Record, RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
+from agentcore.stores.forgetting import Forgotten, SaysIt, Tombstone, TurnsChoice
 from agentcore.stores.sql.access import SqlReceiptStore, SqlTokenStore
 from agentcore.stores.sql.authorship import SqlAuthorshipReader
 from agentcore.stores.sql.conclusions import SqlConclusionStore
 from agentcore.stores.sql.documents import SqlDocumentStore
 from agentcore.stores.sql.entries import SqlEntryStore
+from agentcore.stores.sql.erase import SqlErasureStore
 from agentcore.stores.sql.feed import SqlActivityStore
 from agentcore.stores.sql.forget import forget, forget_turns, withhold
 from agentcore.stores.sql.hosts import SqlHostStore
@@ -43,7 +45,6 @@ from agentcore.stores.sql.turns import SqlTurnStore
 from agentcore.stores.sql.vectors import SqlVectorStore
 from agentcore.stores.sql.withheld import SqlWithheldStore
 from agentcore.stores.storage import RecordStore
-from agentcore.stores.values import Forgotten, SaysIt, Tombstone, TurnsChoice
 
 _STORES: Mapping[RecordKind, Callable[[Transaction], RecordStore[Any]]] = {
     RecordKind.ENTRY: SqlEntryStore,
@@ -218,14 +219,19 @@ class SqlUnit:
         """What is told to nobody since a person asked to forget what it says."""
         return SqlWithheldStore(self.transaction)
 
-    def withhold(self, entry_id: str) -> tuple[str, ...]:
-        """Withhold the turns that an entry cites and those of equal text; return their ids."""
-        return withhold(self.transaction, entry_id)
+    def withhold(self, entry_id: str, also: Collection[str] = ()) -> tuple[str, ...]:
+        """Withhold the turns that an entry cites, those of equal text and *also* others; return their ids."""
+        return withhold(self.transaction, entry_id, also)
 
     @property
     def tombstones(self) -> SqlTombstoneStore:
         """What was forgotten, by its id."""
         return SqlTombstoneStore(self.transaction)
+
+    @property
+    def erasure(self) -> SqlErasureStore:
+        """Erases the scope."""
+        return SqlErasureStore(self.transaction)
 
     def obey(self, tombstones: Collection[Tombstone]) -> Forgotten:
         """Remove what tombstones of elsewhere touch, and set them: what a restored backup has to do."""

@@ -44,7 +44,7 @@ COMMANDS = {
     "duplicates": ("desk:duplicates", "List entries that may say the same."),
     "questions": ("desk:questions", "List the questions that only you can answer."),
     "answer": ("desk:answer", "Answer a question: keep an entry, write a text, or dismiss it."),
-    "forget": ("memory:forget", "Remove an entry for good, with all that came of it alone."),
+    "forget": ("forget:forget", "Remove an entry, a session, a scope or a peer for good."),
     "never": ("never:never", "Have dreams keep nothing about a topic, or show the topics."),
     "why": ("provenance:why", "Show what happened to an entry or a skill and where it came from."),
     "restore": ("provenance:restore", "Bring a retired entry back."),

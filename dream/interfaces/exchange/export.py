@@ -19,7 +19,8 @@ importance). Runs and their journal stay behind.
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from contextlib import suppress
+from functools import cache, partial
 from pathlib import Path
 
 import orjson
@@ -28,9 +29,10 @@ from agentcore.domain.memory import SourceKind
 from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, from_image, kind_of, to_image, type_of
 from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import to_text
-from agentcore.errors import InvalidInputError
-from agentcore.stores.storage import ReadView, Storage
-from agentcore.stores.values import Tombstone, TombstoneKind, Withheld
+from agentcore.errors import InvalidInputError, StorageUnavailableError
+from agentcore.stores.forgetting import KnownCopy, Tombstone, TombstoneKind
+from agentcore.stores.storage import ReadView, Storage, UnitOfWork
+from agentcore.stores.values import Withheld
 from dream.domain.built_in_passes import BUILT_IN
 from dream.domain.declaration import Reads, readers_of
 from dream.errors import UnwritableFileError
@@ -77,7 +79,15 @@ async def export_file(storage: Storage, scope: Scope, path: Path) -> int:
         except OSError as error:
             raise UnwritableFileError(path=str(path), problem=os.strerror(error.errno or 0)) from error
 
-    return await storage.read(scope, work)
+    records = await storage.read(scope, work)
+    # A folder that cannot be written has to be exported all the same; its certificate then does not name the file.
+    with suppress(StorageUnavailableError):
+        await storage.write(scope, partial(_note, path=path, records=records))
+    return records
+
+
+def _note(unit: UnitOfWork, path: Path, records: int) -> None:
+    unit.erasure.note_copy(KnownCopy("export", str(path.absolute()), records, unit.now))
 
 
 def _write_all(view: ReadView, write: Callable[[bytes], object]) -> int:

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Final
 
 from agentcore.domain.evidence import SourceKind, SourceRef
 from agentcore.domain.records import Record, RecordKind, cited_by, kind_of
+from agentcore.stores.forgetting import Tombstone, TombstoneKind
 from agentcore.stores.storage import UnitOfWork
-from agentcore.stores.values import Tombstone, TombstoneKind
 from dream.interfaces.exchange.items import ImportItem, Parsed
 
 _NAMED: Final = {
@@ -44,7 +45,8 @@ class ForgottenItems:
 
     def among(self, unit: UnitOfWork, items: Sequence[ImportItem]) -> list[bool]:
         """Tell of each item whether its chain of sources touches what was forgotten here."""
-        if not unit.tombstones.any():
+        erased_at = unit.erasure.at()
+        if erased_at is None and not unit.tombstones.any():
             return [False] * len(items)
         keys = unit.tombstones.items({key for item in items for key in (item.source_key, *item.cites)})
         touched = self._touched(unit, items)
@@ -58,6 +60,7 @@ class ForgottenItems:
                 or any(("rests on", ref) in touched for ref in cited_by(item.record))
                 or not self.refused.isdisjoint(cited_by(item.record))
                 or (session is not None and self._is_earlier(item.record, session))
+                or (erased_at is not None and bool(item.record.id) and _stored_at(item.record) <= erased_at)
             )
             barred.append(is_barred)
             itself = _itself(item.record)
@@ -95,6 +98,12 @@ class ForgottenItems:
 def _itself(record: Record) -> SourceRef | None:
     kind = kind_of(record)
     return SourceRef(SourceKind(_NAMED[kind].value), record.id) if kind in _NAMED and record.id else None
+
+
+def _stored_at(record: Record) -> datetime:
+    """Return when the store that a record comes from first held it, or last changed it."""
+    at = (getattr(record, name, None) for name in ("recorded_at", "created_at", "updated_at"))
+    return next((one for one in at if one is not None), datetime.min.replace(tzinfo=UTC))
 
 
 def _session(record: Record) -> str:

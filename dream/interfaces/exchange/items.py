@@ -6,7 +6,8 @@ from enum import StrEnum
 from hashlib import blake2b
 
 from agentcore.domain.records import Record, RecordKind
-from agentcore.stores.values import Tombstone, Withheld
+from agentcore.stores.forgetting import Tombstone
+from agentcore.stores.values import Withheld
 from dream.domain.declaration import Reads
 
 UNNAMED = ""

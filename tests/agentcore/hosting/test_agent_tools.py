@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 from openai.types.chat import ChatCompletionMessageToolCall
 
-from agentcore import AgentHostBuilder, AgentTools, Host, MemoryEntry, Scope, Status, Trust
+from agentcore import AgentHostBuilder, AgentTools, ForgetQuestion, Host, MemoryEntry, Scope, Status, Trust, TurnsChoice
 from agentcore.errors import HostNotStartedError, InvalidContentError, StorageUnavailableError
 from agentcore.hosting import LONGEST_SHOWN, MOST_HITS, SET_ASIDE, TOKENS
 from agentcore.llm import estimate_tokens
@@ -267,8 +267,8 @@ async def test_a_memory_that_names_an_off_limits_topic_is_for_the_person_alone_t
 async def test_a_person_who_confirms_deletes_for_good(host: Host):
     asked: list[MemoryEntry] = []
 
-    async def confirm(entry: MemoryEntry) -> bool:
-        asked.append(entry)
+    async def confirm(question: ForgetQuestion) -> bool:
+        asked.append(question.entry)
         return True
 
     entry = await host.memory.remember(MOVED, pinned=True)
@@ -289,8 +289,8 @@ async def test_anything_but_true_confirms_nothing(host: Host, reply: Any):
 async def test_a_text_that_changed_while_the_person_thought_is_not_deleted(host: Host):
     entry = await host.memory.remember(MOVED)
 
-    async def confirm(entry: MemoryEntry) -> bool:
-        await host.memory.update(entry.id, content="Ana lives in Porto")
+    async def confirm(question: ForgetQuestion) -> bool:
+        await host.memory.update(question.entry.id, content="Ana lives in Porto")
         return True
 
     tools = host.tools(confirm_forget=confirm)
@@ -299,13 +299,34 @@ async def test_a_text_that_changed_while_the_person_thought_is_not_deleted(host:
 
 
 async def test_a_confirmation_that_fails_is_the_hosts_to_see(host: Host):
-    def confirm(_: MemoryEntry) -> bool:
+    def confirm(_: ForgetQuestion) -> bool:
         raise RuntimeError("the phone is off")
 
     entry = await host.memory.remember(MOVED)
     with pytest.raises(RuntimeError, match="the phone is off"):
         await host.tools(confirm_forget=confirm).call("forget", {"id": entry.id, "begins": MOVED})
     assert await host.memory.get(entry.id) == entry
+
+
+async def test_a_person_sees_what_else_says_it_and_chooses():
+    async with AgentHostBuilder(None).with_memory().with_conversation_log().build() as host:
+        await see_and_choose(host)
+
+
+async def see_and_choose(host: Host) -> None:
+    said = await host.conversation.append(session_id="s", role="user", content=f"{MOVED}, you know", speaker="Ana")
+    other = await host.conversation.append(session_id="s", role="user", content="I like tea", speaker="Ana")
+    asked: list[ForgetQuestion] = []
+
+    def confirm(question: ForgetQuestion) -> TurnsChoice:
+        asked.append(question)
+        return TurnsChoice.ALL
+
+    entry = await host.memory.remember(MOVED)
+    await called(host.tools(confirm_forget=confirm), "forget", id=entry.id, begins=MOVED)
+    assert [one.id for one in asked[0].found] == [said.id]
+    turns = await host.conversation.session("s")
+    assert [turn.content for turn in turns] == ["[forgotten]", other.content]
 
 
 # feedback

@@ -109,7 +109,7 @@ def test_forget_says_it_in_words(cli: CommandLine):
     out = cli.good("forget", entry_id, "--yes")
     assert entry_id in out
     assert "git history" in out
-    assert "other turns of the conversation" in out
+    assert "what says it in other words" in out
     assert "Ana likes tea" not in out
 
 

@@ -55,6 +55,19 @@ async def test_a_file_of_turns_brings_back_no_redacted_turn_and_no_entry_that_na
     assert report.document()["known"] == {"turn": 1}
 
 
+async def test_an_older_export_brings_nothing_of_an_erased_scope_back(desk: Any, other_desk: Any):
+    """In its own scope; what another scope holds is untouched."""
+    turns = [a_turn("t1", scope=desk.scope, content="I am ill.")]
+    path = await exported(desk, entry(desk, "a", "turn:t1"), turns=turns)
+    await desk.storage.write(desk.scope, lambda unit: unit.erasure.begin())
+    await desk.storage.write(desk.scope, lambda unit: unit.erasure.finish())
+    report = await desk.bring(path)
+    assert report.document()["skipped"] == {"entry": {"forgotten": 1}, "turn": {"forgotten": 1}}
+    assert await desk.contents() == []
+    await other_desk.bring(path)
+    assert await other_desk.contents() == ["Text a."]
+
+
 async def test_an_export_made_since_is_taken_whole_where_nothing_was_forgotten(desk: Any, other_desk: Any):
     turns = [a_turn("t1", scope=desk.scope, content="I am ill. I drink tea.")]
     await exported(desk, entry(desk, "a", "turn:t1"), entry(desk, "b", "turn:t1"), turns=turns)

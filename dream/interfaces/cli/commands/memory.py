@@ -1,4 +1,4 @@
-"""Runs `dream remember`, `recall`, `memories` and `forget`."""
+"""Runs `dream remember`, `recall` and `memories`."""
 
 import sys
 from datetime import UTC, datetime
@@ -16,10 +16,7 @@ from agentcore.hosting.remember import MemoryFields, Observation
 from agentcore.stores.storage import ReadView
 from dream.interfaces.cli.errors import MissingSettingError
 from dream.interfaces.cli.render.entries import (
-    OUT_OF_REACH,
     entry_list_lines,
-    forgetting_lines,
-    forgotten_lines,
     hit_lines,
     remembered_lines,
 )
@@ -197,59 +194,3 @@ def _local_instant(text: str) -> datetime:
     except (ValueError, OverflowError):
         allowed = "write a date such as 2025-10-12, or 2025-10-12T20:00"
         raise InvalidOptionsError(field="--since", value=text[:80], allowed=allowed) from None
-
-
-_LEAST_PREFIX = 6
-
-
-async def forget(
-    entry: str | None = None,
-    /,
-    *,
-    conversation: Annotated[str | None, Parameter(name="--session")] = None,
-    yes: Annotated[bool, Parameter(negative="")] = False,
-    session: CliSession,
-) -> None:
-    """Remove an entry for good, with its equal texts and all that was derived from it alone; or what a session said.
-
-    What goes is shown first, and the terminal is asked; no undo brings it back.
-
-    Args:
-        entry: Its id, or at least 6 characters of the beginning of it.
-        conversation: Redact all turns of this session instead, and remove every entry that was learnt from them.
-        yes: Ask nobody; scripts have to say it.
-        session: Whose memory.
-    """
-    if (entry is None) == (conversation is None):
-        raise MissingSettingError(what="entry or session", remedy="give one entry, or --session, and not both")
-    async with session.host(Access.CHANGE) as host:
-        storage, scope = host.storage, session.scope
-        memory, log = host.for_scope(scope).memory, host.for_scope(scope).conversation
-        by_session = conversation is not None
-        entry_id = "" if entry is None else await storage.read(scope, lambda view: _resolved(view, entry))
-        if not yes:
-            meant = await (
-                log.preview_forget(session_id=conversation) if by_session else memory.preview_forget(entry_id)
-            )
-            gone = await storage.read(scope, lambda view: view.entries.get_many(meant.removed))
-            if not session.screen.confirm(forgetting_lines(gone, meant, session.screen.width)):
-                return
-        done = await (log.forget(session_id=conversation) if by_session else memory.forget(entry_id))
-        restored = await storage.read(scope, lambda view: view.entries.get_many(done.restored))
-    session.screen.show(
-        lambda: {
-            "removed": list(done.removed),
-            "restored": list(done.restored),
-            "withheld": list(done.withheld),
-            "untouched": list(OUT_OF_REACH),
-        },
-        lambda: forgotten_lines(done, restored, session.screen.width),
-    )
-
-
-def _resolved(view: ReadView, prefix: str) -> str:
-    """Return the id that *prefix* stands for; what is deleted for good is not named by a slip of the keys."""
-    if len(prefix) < _LEAST_PREFIX and view.entries.get(prefix) is None:
-        allowed = f"give its id, or at least {_LEAST_PREFIX} characters of it"
-        raise InvalidOptionsError(field="entry", value=prefix, allowed=allowed)
-    return view.entries.resolve(prefix)

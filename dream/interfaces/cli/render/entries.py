@@ -10,7 +10,7 @@ from agentcore.domain.evidence import Evidence
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status
 from agentcore.domain.skill import Skill
 from agentcore.recall.results import DenseScore, Explanation, Hit
-from agentcore.stores.values import Forgotten, RecordWrite
+from agentcore.stores.values import RecordWrite
 from dream.interfaces.cli.render.changes import change_set_lines, content_lines
 from dream.interfaces.cli.render.reasons import explained
 from dream.interfaces.cli.render.text import Line, Lines, Tone, clip, clipped, counted, one_line, paragraph, when
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from dream.cycle.history import EntryHistory, SkillHistory
     from dream.domain.report import RunReport
 
-OUT_OF_REACH = ("other turns of the conversation log", "git history", "backups", "exports")
-"""Where a forgotten text may still stand."""
 
 _MAX_TEXT = 240
 """Columns shown of a content in a list; `why` shows it whole."""
@@ -133,33 +131,6 @@ def restored_lines(session: CommandSession, report: "RunReport", entry: MemoryEn
     yield Line("Restored; no dream retires it for the same reason again:")
     yield from entry_lines(entry, width)
     yield Line(f"Take that back: {session.command('undo', report.run_id)}", Tone.FAINT)
-
-
-def forgetting_lines(gone: Sequence[MemoryEntry], meant: Forgotten, width: int) -> Lines:
-    """Yield what a forget is going to remove, for a person to decide."""
-    turns = counted(len(meant.withheld), "turn")
-    yield Line(f"To be forgotten for good: {counted(len(gone), 'entry', 'entries')} and what {turns} said.", Tone.TITLE)
-    for entry in gone:
-        yield from entry_lines(entry, width)
-    if meant.restored:
-        yield Line(f"Brought back, since only their merge goes: {counted(len(meant.restored), 'entry', 'entries')}.")
-
-
-def forgotten_lines(done: Forgotten, restored: Sequence[MemoryEntry], width: int) -> Lines:
-    """Yield what a forget removed, brought back and withheld, and where the text may still stand."""
-    yield Line(f"Forgotten for good: {counted(len(done.removed), 'entry', 'entries')}.", Tone.TITLE)
-    for entry_id in done.removed:
-        yield Line(f"    {one_line(entry_id)}", Tone.REMOVED)
-    if restored:
-        yield Line(f"Brought back, since only their merge had to go: {counted(len(restored), 'entry', 'entries')}.")
-        for entry in restored:
-            yield from entry_lines(entry, width)
-    if done.withheld:
-        turns = counted(len(done.withheld), "turn")
-        yield from paragraph(f"Withheld from recall and from dreams: {turns} of the conversation log.", width)
-    yield from paragraph(
-        f"Out of reach, look there yourself if it matters: {', '.join(OUT_OF_REACH)}.", width, tone=Tone.FAINT
-    )
 
 
 def provenance_of(entry: MemoryEntry) -> str:

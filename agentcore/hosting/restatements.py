@@ -1,0 +1,206 @@
+"""Looks once, at a forget, for what else says the forgotten fact: in turns, other entries and feedback."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from importlib.resources import files
+from typing import Final, cast
+
+import orjson
+
+from agentcore.domain.evidence import SourceKind
+from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.scope import Scope
+from agentcore.domain.text import normalise
+from agentcore.errors import UnknownRecordError
+from agentcore.llm.chat import ChatClient, ChatMessage, ChatRequest, ChatRole, estimate_tokens
+from agentcore.llm.errors import ChatError
+from agentcore.llm.extraction import Unreadable, extract_object
+from agentcore.recall.recall import Recall
+from agentcore.recall.restatements import ALIKE, Fact
+from agentcore.stores.forgetting import SaysIt
+from agentcore.stores.storage import ReadView, Storage
+
+_log = logging.getLogger(__name__)
+
+_TURNS: Final = 100
+"""Turns that are looked at for each wording of the fact."""
+_ENTRIES: Final = 50
+_FEEDBACK: Final = 500
+_LONGEST: Final = 400
+"""Characters of a text that the model is shown, and of a cited turn that is a wording of the fact."""
+_ANSWER: Final = 1_000
+_TOKENS: Final = 6_000
+"""What the question to the model takes at most."""
+
+
+class Likeness(StrEnum):
+    """How another text says the fact."""
+
+    EQUAL = "equal"
+    NEAR = "near"
+    """In much the same words."""
+    MODEL = "model"
+    """In other words, as the model reads them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restatement:
+    """Something else that says what a person wants forgotten.
+
+    Args:
+        kind: Whether it is a turn, an entry or feedback.
+        id: Its id.
+        text: What it says; of a turn the sentences that say it.
+        speaker: Who said it, if that is known.
+        likeness: How it says it.
+        score: How alike the words are, 0 to 1.
+    """
+
+    kind: SourceKind
+    id: str
+    text: str
+    speaker: str | None
+    likeness: Likeness
+    score: float
+
+
+def says_it(found: Iterable[Restatement]) -> SaysIt:
+    """Return what a forget takes of what was found."""
+    chosen = list(found)
+    return SaysIt(
+        turns={one.id: (one.text,) for one in chosen if one.kind is SourceKind.TURN},
+        entries=tuple(one.id for one in chosen if one.kind is SourceKind.ENTRY),
+        feedback=tuple(one.id for one in chosen if one.kind is SourceKind.FEEDBACK),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    kind: SourceKind
+    id: str
+    text: str
+    speaker: str | None
+
+
+class RestatementFinder:
+    """Finds what else says a fact; keeps nothing, lives as long as the host.
+
+    Args:
+        storage: Where the records are.
+        recall: Finds those that may say it.
+        chat: The model, asked once for each search; None leaves it to the words alone. Neither question nor answer is
+            stored.
+    """
+
+    def __init__(self, storage: Storage, *, recall: Recall, chat: ChatClient | None = None) -> None:
+        self._storage = storage
+        self._recall = recall
+        self._chat = chat
+
+    async def find(self, scope: Scope, entry_id: str) -> tuple[Restatement, ...]:
+        """Return what else says what an entry says, the most alike first.
+
+        Turns that the entry cites are not among them: they go with it anyway.
+
+        Raises:
+            UnknownRecordError: no entry has this id.
+        """
+        entry, fact, cited = await self._storage.read(scope, lambda view: _fact(view, entry_id))
+        candidates = await self._candidates(scope, fact, {entry.id, *cited})
+        found = [_judged(fact, one) for one in candidates]
+        near = [one for one in found if one.score >= ALIKE or one.likeness is Likeness.EQUAL]
+        if self._chat is not None:
+            near = await self._asked(self._chat, fact, found, near)
+        return tuple(sorted(near, key=lambda one: (-one.score, one.kind, one.id)))
+
+    async def _candidates(self, scope: Scope, fact: Fact, known: set[str]) -> list[_Candidate]:
+        found: dict[str, _Candidate] = {}
+        for text in fact.texts:
+            for hit in await self._recall.turns.search(scope, text, k=_TURNS):
+                turn = hit.turn
+                found.setdefault(turn.id, _Candidate(SourceKind.TURN, turn.id, turn.content, turn.speaker))
+            for match in await self._recall.search(scope, text, k=_ENTRIES):
+                entry = match.entry
+                found.setdefault(entry.id, _Candidate(SourceKind.ENTRY, entry.id, entry.content, None))
+        noted = await self._storage.read(scope, lambda view: view.feedback.newest(limit=_FEEDBACK))
+        for one in noted:
+            text = f"{one.summary}\n{one.detail or ''}".strip()
+            found.setdefault(one.id, _Candidate(SourceKind.FEEDBACK, one.id, text, None))
+        return [one for one in found.values() if one.id not in known]
+
+    async def _asked(
+        self, chat: ChatClient, fact: Fact, found: Sequence[Restatement], near: list[Restatement]
+    ) -> list[Restatement]:
+        """Return what the model reads as saying the fact, and what is equal; what words alone find if it fails."""
+        shown = _fitting(sorted(found, key=lambda one: -one.score))
+        lines = [
+            orjson.dumps({"number": number, "speaker": one.speaker or "unknown", "text": one.text[:_LONGEST]}).decode()
+            for number, one in enumerate(shown, start=1)
+        ]
+        told = f"The fact: {fact.texts[0]}\n\n<texts>\n" + "\n".join(lines) + "\n</texts>"
+        messages = (ChatMessage(ChatRole.SYSTEM, _directive()), ChatMessage(ChatRole.USER, told))
+        try:
+            answer = await chat.complete(ChatRequest(messages=messages, max_output_tokens=_ANSWER, purpose="forget"))
+        except ChatError as error:
+            _log.warning("restatements_not_read", extra={"error": type(error).__name__})
+            return near
+        read = extract_object(answer.text)
+        if isinstance(read, Unreadable) or not isinstance(read.get("says"), list):
+            _log.warning("restatements_not_read", extra={"error": "unreadable"})
+            return near
+        numbers = set(cast("list[object]", read["says"]))
+        said = [_by_model(one) for number, one in enumerate(shown, start=1) if number in numbers]
+        unseen = [one for one in near if one not in shown or one.likeness is Likeness.EQUAL]
+        return [*said, *(one for one in unseen if one.id not in {told.id for told in said})]
+
+
+def _fact(view: ReadView, entry_id: str) -> tuple[MemoryEntry, Fact, set[str]]:
+    entry = view.entries.get(entry_id)
+    if entry is None:
+        raise UnknownRecordError(kind="entry", value=entry_id)
+    cited = {ref.id for ref in entry.sources if ref.kind is SourceKind.TURN}
+    turns = view.turns.get_many(cited)
+    said = [one.sentence for one in entry.evidence]
+    said += [turn.content for turn in turns if not said and len(turn.content) <= _LONGEST]
+    people = {turn.speaker for turn in turns if turn.speaker} | {one.speaker for one in entry.evidence if one.speaker}
+    return entry, Fact((entry.content, *dict.fromkeys(said)), tuple(sorted(people))), cited
+
+
+def _judged(fact: Fact, one: _Candidate) -> Restatement:
+    score, where = fact.likeness(one.text, one.speaker)
+    wanted = {normalise(text) for text in fact.texts}
+    is_equal = normalise(one.text) in wanted
+    return Restatement(
+        kind=one.kind,
+        id=one.id,
+        text=where if score >= ALIKE and not is_equal else one.text,
+        speaker=one.speaker,
+        likeness=Likeness.EQUAL if is_equal else Likeness.NEAR,
+        score=1.0 if is_equal else round(score, 3),
+    )
+
+
+def _by_model(one: Restatement) -> Restatement:
+    if one.likeness is Likeness.EQUAL or one.score >= ALIKE:
+        return one
+    return Restatement(
+        kind=one.kind, id=one.id, text=one.text, speaker=one.speaker, likeness=Likeness.MODEL, score=one.score
+    )
+
+
+def _fitting(found: Iterable[Restatement]) -> list[Restatement]:
+    left, shown = _TOKENS, list[Restatement]()
+    for one in found:
+        left -= estimate_tokens(one.text[:_LONGEST]) + 20
+        if left < 0:
+            break
+        shown.append(one)
+    return shown
+
+
+@cache
+def _directive() -> str:
+    return files("agentcore.hosting").joinpath("says_it.md").read_text("utf-8")

@@ -1,0 +1,120 @@
+"""Tells whether a text says what another says, by the words that they share: what a forget looks for once.
+
+Chosen on one half of `tests/data/forgets` (`python -m tests.bench forgets` prints both halves). It finds what says a
+fact in much the same words, whatever their order. A fact in quite other words shares none: that takes a model.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final
+
+import regex
+
+from agentcore.lexicon.language import languages
+from agentcore.recall.tokenizer import Tokenizer
+
+ALIKE: Final = 0.55
+"""Likeness from which on a text counts as saying the same."""
+_OF_THE_FACT: Final = 0.6
+"""Share of the likeness that words of the fact give which the text has; the rest is for what the text says beside."""
+_OF_ANOTHER: Final = 0.6
+"""What is left of it where another person speaks and does not name the one whom the fact is about."""
+_INFLECTED: Final = 0.9
+"""What a word counts that begins as the other does."""
+_SHORTEST_STEM: Final = 4
+_SHARED_STEM: Final = 0.7
+"""Share of the longer word that both have to begin with."""
+
+_SENTENCE = regex.compile(r"(?<=[.!?…。\uff01\uff1f؟।])\s*|\n+")
+_SIGN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
+_BUILDING: Final = frozenset(
+    "的了在是和有他她我你您它这那也就都与及或而但从到对于把被让给为以因所之其此每很更最还又再已将会能可要想应该"
+)
+_KANA: Final = frozenset("はがをにのでともへやからましたですだっいるれて")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What is looked for.
+
+    Args:
+        texts: How it was said: the forgotten text, and what it rests on.
+        people: Names of whom it is about, as speakers are called.
+    """
+
+    texts: tuple[str, ...]
+    people: tuple[str, ...] = ()
+    _terms: list[list[str]] = field(init=False)
+    _names: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Cut the texts into words once."""
+        names = frozenset(term for one in self.people for term in _terms(one))
+        cut = [[term for term in _terms(text) if term not in names] for text in self.texts]
+        object.__setattr__(self, "_names", names)
+        object.__setattr__(self, "_terms", [terms for terms in cut if terms])
+
+    def likeness(self, text: str, speaker: str | None = None) -> tuple[float, str]:
+        """Return how far *text* says the fact, 0 to 1, and the one or two sentences of it that do most.
+
+        Args:
+            text: What may say it.
+            speaker: Who says it; None if it is not known, or nobody's words.
+        """
+        best, where = 0.0, ""
+        for window in _windows(text):
+            found = self._of(_terms(window))
+            if found > best:
+                best, where = found, window
+        return (best if self._is_about(text, speaker) else best * _OF_ANOTHER), where
+
+    def _of(self, said: Sequence[str]) -> float:
+        if not said or not self._terms:
+            return 0.0
+        whole = list({term for terms in self._terms for term in terms})
+        held = max(_covered(terms, said) for terms in self._terms)
+        beside = [term for term in said if term not in self._names]
+        return _OF_THE_FACT * held + (1 - _OF_THE_FACT) * (_covered(beside, whole) if beside else 0.0)
+
+    def _is_about(self, text: str, speaker: str | None) -> bool:
+        if speaker is None or not self.people or speaker in self.people:
+            return True
+        return not self._names.isdisjoint((*_terms(text), *_terms(speaker)))
+
+
+def _covered(terms: Collection[str], by: Collection[str]) -> float:
+    """Return the share of *terms* that *by* has too, or begins as."""
+    return sum(1.0 if term in by else max((_alike(term, one) for one in by), default=0.0) for term in terms) / len(
+        terms
+    )
+
+
+def _alike(one: str, other: str) -> float:
+    shared = 0
+    for here, there in zip(one, other, strict=False):
+        if here != there:
+            break
+        shared += 1
+    return _INFLECTED if shared >= max(_SHORTEST_STEM, _SHARED_STEM * max(len(one), len(other))) else 0.0
+
+
+def _windows(text: str) -> Iterator[str]:
+    """Yield each sentence of a text, and each two that follow one another."""
+    sentences = [one for one in _SENTENCE.split(text) if one and one.strip()]
+    yield from sentences
+    starts = [text.find(one) for one in sentences]
+    for place in range(len(sentences) - 1):
+        end = text.find(sentences[place + 1], starts[place]) + len(sentences[place + 1])
+        yield text[starts[place] : end]
+
+
+def _terms(text: str) -> list[str]:
+    signs = [sign for sign in _SIGN.findall(text) if sign not in _BUILDING and sign not in _KANA]
+    return list(dict.fromkeys([*_tokenizer().tokens(text), *signs]))
+
+
+@cache
+def _tokenizer() -> Tokenizer:
+    words = (word for one in languages() for word in (*one.stop_words, *one.function_words))
+    return Tokenizer(frozenset(word for word in words if " " not in word))

@@ -1,0 +1,130 @@
+"""Runs `dream forget`: an entry, a session, a scope, or all that is about somebody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from agentcore.errors import InvalidOptionsError
+from agentcore.hosting.restatements import says_it
+from agentcore.stores.forgetting import Forgotten, TurnsChoice
+from dream.interfaces.cli.errors import MissingSettingError
+from dream.interfaces.cli.render.forgetting import OUT_OF_REACH, erasure_lines, forgetting_lines, forgotten_lines
+from dream.interfaces.cli.session import Access, CliSession
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentcore.domain.memory import MemoryEntry
+    from agentcore.hosting.host import Host
+    from agentcore.hosting.restatements import Restatement
+    from agentcore.stores.storage import ReadView
+
+_LEAST_PREFIX = 6
+_NAMES = ("entry", "--session", "--everything", "--all-of")
+
+
+async def forget(
+    entry: str | None = None,
+    /,
+    *,
+    conversation: Annotated[str | None, Parameter(name="--session")] = None,
+    everything: Annotated[bool, Parameter(negative="")] = False,
+    all_of: str | None = None,
+    turns: TurnsChoice = TurnsChoice.CITED,
+    yes: Annotated[bool, Parameter(negative="")] = False,
+    session: CliSession,
+) -> None:
+    """Remove an entry for good with all that was derived from it alone, what a session said, or a whole scope.
+
+    What goes, and what else says it, is shown first, and the terminal is asked; no undo brings it back.
+
+    Args:
+        entry: Its id, or at least 6 characters of the beginning of it.
+        conversation: Redact all turns of this session instead, and remove every entry that was learnt from them.
+        everything: Erase all that the scope of --scope holds.
+        all_of: Erase all scopes of the workspace that are about this peer.
+        turns: What of the conversation goes with an entry: what it rests on, also what else says it, or no text of it.
+        yes: Ask nobody; scripts have to say it.
+        session: Whose memory.
+    """
+    given = [entry is not None, conversation is not None, everything, all_of is not None]
+    if sum(given) != 1:
+        raise MissingSettingError(what="entry or session", remedy=f"give one of {', '.join(_NAMES)}")
+    async with session.host(Access.CHANGE) as host:
+        if everything or all_of is not None:
+            await _erase(host, session, all_of, yes=yes)
+        elif conversation is not None:
+            await _forget_session(host, session, conversation, yes=yes)
+        else:
+            await _forget_entry(host, session, entry or "", turns, yes=yes)
+
+
+async def _forget_entry(host: Host, session: CliSession, prefix: str, choice: TurnsChoice, *, yes: bool) -> None:
+    memory = host.for_scope(session.scope).memory
+    entry_id = await host.storage.read(session.scope, lambda view: _resolved(view, prefix))
+    found = await memory.restatements(entry_id)
+    meant = says_it(found)
+    if not yes:
+        preview = await memory.preview_forget(entry_id, turns=choice, says_it=meant)
+        gone = await _entries(host, session, preview.removed)
+        if not session.screen.confirm(forgetting_lines(gone, preview, found, choice, session.screen.width)):
+            return
+    done = await memory.forget(entry_id, turns=choice, says_it=meant)
+    left = [] if choice is TurnsChoice.ALL else [one for one in found if one.id not in {*done.withheld, *done.removed}]
+    await _show(host, session, done, left, choice)
+
+
+async def _forget_session(host: Host, session: CliSession, conversation: str, *, yes: bool) -> None:
+    log = host.for_scope(session.scope).conversation
+    if not yes:
+        preview = await log.preview_forget(session_id=conversation)
+        gone = await _entries(host, session, preview.removed)
+        if not session.screen.confirm(forgetting_lines(gone, preview, (), TurnsChoice.CITED, session.screen.width)):
+            return
+    await _show(host, session, await log.forget(session_id=conversation), [], TurnsChoice.CITED)
+
+
+async def _show(
+    host: Host, session: CliSession, done: Forgotten, left: Sequence[Restatement], choice: TurnsChoice
+) -> None:
+    restored = await _entries(host, session, done.restored)
+    document: dict[str, Any] = {
+        "removed": list(done.removed),
+        "restored": list(done.restored),
+        "withheld": list(done.withheld),
+        "redacted": list(done.redacted),
+        "turns": choice.value,
+        "left": [{"kind": one.kind.value, "id": one.id, "likeness": one.likeness.value} for one in left],
+        "untouched": list(OUT_OF_REACH),
+    }
+    session.screen.show(lambda: document, lambda: forgotten_lines(done, restored, left, session.screen.width))
+
+
+async def _erase(host: Host, session: CliSession, observed: str | None, *, yes: bool) -> None:
+    scope, width = session.scope, session.screen.width
+    what: dict[str, Any] = (
+        {"scope": scope} if observed is None else {"workspace": scope.workspace, "observed": observed}
+    )
+    preview = await host.erase(**what, preview=True)
+    if not preview.erasures:
+        raise MissingSettingError(what=f"scope about {observed!r}", remedy="see the names with `dream status`")
+    question, declined = "Erase all of this for good?", "Nothing was erased."
+    lines = erasure_lines(preview, width, is_done=False)
+    if not yes and not session.screen.confirm(lines, question=question, declined=declined):
+        return
+    done = await host.erase(**what)
+    session.screen.show(done.document, lambda: erasure_lines(done, width, is_done=True))
+
+
+async def _entries(host: Host, session: CliSession, ids: Sequence[str]) -> list[MemoryEntry]:
+    return await host.storage.read(session.scope, lambda view: view.entries.get_many(ids))
+
+
+def _resolved(view: ReadView, prefix: str) -> str:
+    """Return the id that *prefix* stands for; what is deleted for good is not named by a slip of the keys."""
+    if len(prefix) < _LEAST_PREFIX and view.entries.get(prefix) is None:
+        allowed = f"give its id, or at least {_LEAST_PREFIX} characters of it"
+        raise InvalidOptionsError(field="entry", value=prefix, allowed=allowed)
+    return view.entries.resolve(prefix)

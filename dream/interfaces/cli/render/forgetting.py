@@ -1,0 +1,96 @@
+"""Words what a forget and an erasure are going to do, and what they did."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agentcore.domain.evidence import SourceKind
+from agentcore.stores.forgetting import TurnsChoice
+from dream.interfaces.cli.render.entries import entry_lines
+from dream.interfaces.cli.render.text import Line, Tone, counted, one_line, paragraph
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agentcore.domain.memory import MemoryEntry
+    from agentcore.hosting.erasing import ErasureCertificate
+    from agentcore.hosting.restatements import Restatement
+    from agentcore.stores.forgetting import Forgotten
+    from dream.interfaces.cli.render.text import Lines
+
+OUT_OF_REACH: Final = ("what says it in other words and was not found", "git history", "backups", "exports")
+_SHOWN: Final = 10
+_CALLED: Final = {SourceKind.TURN: ("turn", "turns"), SourceKind.ENTRY: ("entry", "entries")}
+
+
+def forgetting_lines(
+    gone: Sequence[MemoryEntry], meant: Forgotten, found: Sequence[Restatement], choice: TurnsChoice, width: int
+) -> Lines:
+    """Yield what a forget is going to remove, and what else says it, for a person to decide."""
+    turns = counted(len(meant.withheld), "turn")
+    yield Line(f"To be forgotten for good: {counted(len(gone), 'entry', 'entries')} and what {turns} said.", Tone.TITLE)
+    for entry in gone:
+        yield from entry_lines(entry, width)
+    if meant.restored:
+        yield Line(f"Brought back, since only their merge goes: {counted(len(meant.restored), 'entry', 'entries')}.")
+    if choice is TurnsChoice.NONE:
+        yield from paragraph("No turn is redacted: whoever reads the log or an export finds it there.", width)
+    if found:
+        yield from _found_lines(found, choice, width)
+
+
+def _found_lines(found: Sequence[Restatement], choice: TurnsChoice, width: int) -> Lines:
+    goes = "goes too" if choice is TurnsChoice.ALL else "stays; give --turns all to have it go too"
+    yield Line(f"Found besides, which {goes}: {', '.join(_counts(found))}.", Tone.WARNING)
+    for one in found[:_SHOWN]:
+        who = f"{one_line(one.speaker)}: " if one.speaker else ""
+        told = f"{one.kind.value}, {one.likeness.value} words: {who}{one_line(one.text)}"
+        yield from paragraph(told, width, first="  ", rest="    ")
+    if len(found) > _SHOWN:
+        yield Line(f"  and {len(found) - _SHOWN} more")
+
+
+def _counts(found: Sequence[Restatement]) -> list[str]:
+    kinds = [one.kind for one in found]
+    called = {kind: _CALLED.get(kind, ("piece of feedback", "pieces of feedback")) for kind in dict.fromkeys(kinds)}
+    return [counted(kinds.count(kind), *names) for kind, names in called.items()]
+
+
+def forgotten_lines(done: Forgotten, restored: Sequence[MemoryEntry], left: Sequence[Restatement], width: int) -> Lines:
+    """Yield what a forget removed, brought back and withheld, and where the text may still stand."""
+    yield Line(f"Forgotten for good: {counted(len(done.removed), 'entry', 'entries')}.", Tone.TITLE)
+    for entry_id in done.removed:
+        yield Line(f"    {one_line(entry_id)}", Tone.REMOVED)
+    if restored:
+        yield Line(f"Brought back, since only their merge had to go: {counted(len(restored), 'entry', 'entries')}.")
+        for entry in restored:
+            yield from entry_lines(entry, width)
+    if done.withheld:
+        turns = counted(len(done.withheld), "turn")
+        told = f"Withheld from recall and from dreams: {turns} of the conversation log"
+        redacted = f"{len(done.redacted)} of them redacted" if done.redacted else "none of them redacted"
+        yield from paragraph(f"{told}, {redacted}.", width)
+    if left:
+        yield from paragraph(f"Found and left as they are: {', '.join(_counts(left))}.", width, tone=Tone.WARNING)
+    yield from paragraph(
+        f"Out of reach, look there yourself if it matters: {', '.join(OUT_OF_REACH)}.", width, tone=Tone.FAINT
+    )
+
+
+def erasure_lines(certificate: ErasureCertificate, width: int, *, is_done: bool) -> Lines:
+    """Yield what an erasure removes, by kind and count, and what it does not reach."""
+    scopes = counted(len(certificate.erasures), "scope")
+    yield Line(f"{'Erased for good' if is_done else 'To be erased for good'}: {scopes}.", Tone.TITLE)
+    for one in certificate.erasures:
+        yield from paragraph(f"{one.scope}: {_told(one.removed)}", width, first="  ", rest="    ")
+    if certificate.documents:
+        yield from paragraph(
+            f"Files: {', '.join(map(one_line, certificate.documents))}", width, first="  ", rest="    "
+        )
+    yield Line("Beyond its reach:", Tone.WARNING)
+    for place in certificate.beyond_reach():
+        yield from paragraph(one_line(place), width, first="  - ", rest="    ")
+
+
+def _told(removed: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in removed.items()) or "nothing"
