@@ -13,13 +13,15 @@ from cyclopts import Parameter
 from agentcore.domain.scope import Scope
 from agentcore.stores.storage import Storage
 from dream.errors import UnwritableFileError
+from dream.interfaces.cli.errors import MissingSettingError
 from dream.interfaces.cli.render.exchange import exported_lines, import_lines
-from dream.interfaces.cli.render.text import encodable
+from dream.interfaces.cli.render.text import Line, encodable, one_line
 from dream.interfaces.cli.session import Access, CliSession
 from dream.interfaces.exchange.export import export_file, export_scope
-from dream.interfaces.exchange.files import SourceFile
+from dream.interfaces.exchange.files import SourceFile, replacing
 from dream.interfaces.exchange.formats import Format
 from dream.interfaces.exchange.importer import import_file
+from dream.interfaces.exchange.readable import readable_pages
 
 
 async def import_(
@@ -71,13 +73,29 @@ def _from_stdin() -> Generator[Path]:
         yield file
 
 
-async def export(*, output: Path | None = None, session: CliSession) -> None:
-    """Write every record and cursor of the scope as sorted JSON lines.
+async def export(
+    *,
+    output: Path | None = None,
+    all_of: str | None = None,
+    readable: Annotated[bool, Parameter(negative="")] = False,
+    session: CliSession,
+) -> None:
+    """Write every record and cursor of the scope as sorted JSON lines, or all that is kept about a peer to be read.
 
     Args:
         output: The file to write; else stdout.
+        all_of: A peer: every record of every scope that is about them, in whatever workspace; with --readable.
+        readable: Write a page that people read instead, for requests of access; with --all-of.
         session: Whose memory.
+
+    Raises:
+        MissingSettingError: one of the two was given without the other.
     """
+    if (all_of is None) == readable:
+        raise MissingSettingError(what="other option", remedy="give --all-of and --readable together")
+    if all_of is not None:
+        await _readable(session, all_of, output)
+        return
     async with session.host(Access.LOOK) as host:
         if output is None:
             await _to_stdout(session, host.storage)
@@ -87,6 +105,26 @@ async def export(*, output: Path | None = None, session: CliSession) -> None:
     session.screen.show(
         lambda: {"path": encodable(str(output)), "scope": str(session.scope), "records": records},
         lambda: exported_lines(session, output, records),
+    )
+
+
+async def _readable(session: CliSession, peer: str, output: Path | None) -> None:
+    # The scope of the session is not asked for: whether there is any about the peer is.
+    access = Access.CREATE if session.database.exists() else Access.LOOK
+    async with session.host(access, dreams=False) as host:
+        pages = [page async for page in readable_pages(host.storage, peer)]
+    content = "".join(pages).encode("utf-8", "replace")
+    if output is None:
+        session.screen.write(content)
+        return
+    try:
+        with replacing(output) as file:
+            file.write(content)
+    except OSError as error:
+        raise UnwritableFileError(path=str(output), problem=os.strerror(error.errno or 0)) from error
+    session.screen.show(
+        lambda: {"path": encodable(str(output)), "peer": peer},
+        lambda: (Line(f"All that is kept about {one_line(peer)}: {one_line(str(output))}"),),
     )
 
 

@@ -1,0 +1,37 @@
+"""All that is kept about a person, on a page that they can read."""
+
+import stat
+from pathlib import Path
+
+from commandline import CommandLine
+
+
+def test_all_that_scopes_keep_about_a_peer_is_on_one_page(cli: CommandLine, tmp_path: Path):
+    for scope, text in (
+        ("acme/agent/ana", "Ana sings."),
+        ("acme/other/ana", "Ana\nmoved."),
+        ("acme/agent/ben", "Ben."),
+    ):
+        assert cli("--scope", scope, "remember", text).code == 0
+    assert cli("--scope", "acme/agent/ana", "never", "my health", "--yes").code == 0
+    page = cli("export", "--all-of", "ana", "--readable")
+    assert page.code == 0
+    for told in ("# What is kept about ana", "## acme/agent/ana", "- Ana sings.", "- Ana moved.", "- my health"):
+        assert told in page.out.splitlines()
+    assert "Ben." not in page.out
+    path = tmp_path / "ana.md"
+    assert cli("export", "--all-of", "ana", "--readable", "--output", path).code == 0
+    assert path.read_text() == page.out
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_peer_whom_no_scope_is_about_is_said_so(cli: CommandLine):
+    cli.good("remember", "Ana sings.")
+    told = cli("export", "--all-of", "nobody", "--readable")
+    assert (told.code, "peer" in told.complaint) == (2, True)
+
+
+def test_the_two_options_go_together(cli: CommandLine):
+    cli.good("remember", "Ana sings.")
+    assert cli("export", "--all-of", "agent").code == 2
+    assert cli("export", "--readable").code == 2
