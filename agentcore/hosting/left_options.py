@@ -183,7 +183,7 @@ class OptionsLeft:
             return
         for other in others:
             told = {"host": other.host, "pid": other.pid, "started_at": other.started_at.isoformat()}
-            _log.warning("hosts_differ", extra=told)
+            _log.warning("hosts_differ host=%s pid=%s started_at=%s", *told.values(), extra=told)
 
     async def stop(self) -> None:
         """Note that the host has stopped; what it said stays for commands."""

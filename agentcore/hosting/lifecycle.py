@@ -133,7 +133,8 @@ class BackgroundService(ABC):
         error = self._error_of(task)
         if error is None:
             return
-        _log.error("service_failed", extra={"service": self._name, "error": type(error).__name__})
+        told = {"service": self._name, "error": type(error).__name__}
+        _log.error("service_failed service=%s error=%s", *told.values(), extra=told)
         if self._on_failure is WorkerFailure.STOP_HOST and not self._stopping:
             for listener in self._listeners:
                 listener()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
-from dream.domain.report import Alarm, RunKind, RunReport, find_alarm
+from dream.domain.report import Alarm, Outcome, RunKind, RunReport, find_alarm
 from dream.stores import dream_stores
 
 if TYPE_CHECKING:
@@ -58,6 +58,22 @@ class Listeners(Generic[T]):
                 _log.exception("listener_failed", extra={"event": self.event, "error": type(error).__name__})
 
 
+def _log_run(report: RunReport) -> None:
+    """Log how a run ended, in one line: nothing that is remembered stands in it."""
+    reason = "" if report.reason is None else f" reason={report.reason.split(':')[0]}"
+    fields = {
+        "scope": str(report.scope),
+        "run_id": report.run_id,
+        "kind": report.kind.value,
+        "outcome": report.outcome.value,
+        "trigger": report.trigger,
+        "changes": report.changes,
+    }
+    told = " ".join(f"{name}={value}" for name, value in fields.items())
+    level = logging.WARNING if report.outcome is Outcome.FAILED else logging.INFO
+    _log.log(level, "dream_ended %s%s", told, reason, extra=fields)
+
+
 def _log_sweeps(report: RunReport) -> None:
     """Log each sweep of promotion: what was looked at, what came of it, and the commit or why there is none."""
     for one in report.passes:
@@ -94,12 +110,13 @@ class DreamListeners:
         """Return *report* once everybody knows of it; a run that did not start is no news."""
         if not report.run_id:
             return report
+        _log_run(report)
         _log_sweeps(report)
         await self.reports.tell(report)
         alarm = await self._alarm(report) if report.kind is RunKind.DREAM else None
         if alarm is not None:
             fields = {"scope": str(alarm.scope), "kind": alarm.kind.value, "runs": alarm.runs, "run_id": alarm.run_id}
-            _log.warning("dream_alarm", extra=fields)
+            _log.warning("dream_alarm %s", alarm.sentence, extra=fields)
             await self.alarms.tell(alarm)
         return report
 

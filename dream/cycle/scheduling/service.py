@@ -243,7 +243,7 @@ class DreamService(BackgroundService):
             # A foreign error may quote what is remembered: that stands where the scope's people look, not in the log.
             problem, told["error"], told["problem"] = error.problem, type(error.__cause__).__name__, "see dream explain"
             _log.debug("dream_failed_at", extra=told, exc_info=error.__cause__)
-        _log.warning("dream_failed", extra=told)
+        _log.warning("dream_failed scope=%s error=%s: %s", scope, told["error"], told["problem"], extra=told)
         await self._store(lambda unit: self._planner.put_off(unit, key, began_at=began_at, problem=problem))
 
     async def _store(self, work: Callable[[UnitOfWork], T]) -> T:

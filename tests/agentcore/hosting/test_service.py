@@ -228,6 +228,6 @@ async def test_the_log_names_the_service_and_the_kind_of_error_but_not_its_text(
         await worker.start()
         await settle()
     (record,) = caplog.records
-    assert record.getMessage() == "service_failed"
+    assert record.getMessage().startswith("service_failed service=")
     assert (vars(record)["service"], vars(record)["error"]) == ("worker", "ValueError")
     assert "fire" not in caplog.text

@@ -149,7 +149,7 @@ async def test_runs_that_fail_in_a_row_raise_an_alarm_every_so_many(world: World
         (AlarmKind.FAILED, 3, NOW, world.scope),
         (AlarmKind.FAILED, 6, NOW, world.scope),
     ]
-    logged = [one for one in caplog.records if one.getMessage() == "dream_alarm"]
+    logged = [one for one in caplog.records if one.getMessage().startswith("dream_alarm ")]
     assert [(one.levelno, one.__dict__["kind"], one.__dict__["runs"]) for one in logged] == [
         (logging.WARNING, "failed", 3),
         (logging.WARNING, "failed", 6),
@@ -239,3 +239,14 @@ async def test_scopes_have_alarms_of_their_own(world: World):
     assert told == []
     await elsewhere.run()
     assert [alarm.scope for alarm in told] == [other.scope]
+
+
+async def test_each_run_leaves_one_line_with_its_figures_and_nothing_that_is_remembered(
+    world: World, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level("INFO", logger="dream")
+    await world.memory.remember("The code of the door is 4711.")
+    report = await world.dreams.run()
+    (line,) = [one for one in caplog.records if one.getMessage().startswith("dream_ended ")]
+    assert f"scope={world.scope} run_id={report.run_id} kind=dream outcome={report.outcome}" in line.getMessage()
+    assert "4711" not in line.getMessage()
