@@ -1,0 +1,68 @@
+"""A story without Python: three personalities of one folder, each with its own schedule, model and workspace."""
+
+import asyncio
+import logging
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from commandline import CommandLine
+
+from agentcore import AgentHostBuilder
+from agentcore.domain import Scope
+from agentcore.testing import ManualClock
+
+SETTINGS = """
+workspace = "notes/{observer}"
+
+[dreaming.schedule]
+zone = "UTC"
+
+[scopes."home/rex/*".dreaming]
+schedule.trigger = { kind = "daily", at = "03:00" }
+model.name = "small"
+
+[scopes."home/mia/*".dreaming]
+schedule.trigger = { kind = "idle", after = "2h" }
+model.name = "large"
+
+[scopes."home/tom/*".dreaming]
+schedule.enabled = false
+"""
+
+
+@pytest.mark.slow
+def test_three_personalities_live_a_day_by_settings_of_their_own(cli: CommandLine, caplog: pytest.LogCaptureFixture):
+    cli.data.mkdir()
+    (cli.data / "agentcore.toml").write_text(SETTINGS, "utf-8")
+    for name in ("rex", "mia", "tom"):
+        for text in ("Ana likes tea.", "ana likes tea"):
+            cli.good("--scope", f"home/{name}/ana", "remember", text, "--category", f"c{len(text)}")
+    shown = {name: _shown(cli, name) for name in ("rex", "mia", "tom")}
+    assert [shown[name]["schedule.trigger.kind"] for name in shown] == [
+        ("daily", "toml", "home/rex/*"),
+        ("idle", "toml", "home/mia/*"),
+        ("interval", "default", None),
+    ]
+    assert [shown[name]["model.name"][0] for name in shown] == ["small", "large", None]
+    caplog.set_level(logging.INFO, logger="dream")
+    asyncio.run(_a_day(cli))
+    ended = [one.__dict__ for one in caplog.records if one.getMessage().startswith("dream_ended ")]
+    assert {(one["scope"], one["trigger"]) for one in ended} == {("home/rex/ana", "daily"), ("home/mia/ana", "idle")}
+    assert sorted(one.name for one in (cli.data / "notes").iterdir()) == ["mia", "rex", "tom"]
+
+
+def _shown(cli: CommandLine, name: str) -> dict[str, tuple[object, str, str | None]]:
+    options = cli.json("--scope", f"home/{name}/ana", "config", "show")["options"]
+    return {one["name"]: (one["value"], one["source"], one["scopes"]) for one in options}
+
+
+async def _a_day(cli: CommandLine) -> None:
+    """Let the server of the folder live a day, which is what `dream serve` runs."""
+    clock = ManualClock(datetime.now(UTC))
+    builder = AgentHostBuilder(cli.data, clock=clock).following(None).with_memory().with_dreaming()
+    async with builder.build() as host:
+        for _ in range(24 * 12):
+            clock.advance(timedelta(minutes=5))
+            for _ in range(20):
+                await asyncio.sleep(0.002)
+        assert await host.storage.scopes() == [Scope("home", one, "ana") for one in ("mia", "rex", "tom")]
