@@ -17,7 +17,7 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import to_micros
 from agentcore.domain.text import fold_key
 from agentcore.errors import InvalidBackupError, StorageCorruptError, StorageUnavailableError
-from agentcore.stores.forgetting import Forgotten, Tombstone
+from agentcore.stores.forgetting import Erasure, Forgotten, Tombstone
 from agentcore.stores.sql.backup import Backup, backup_folder, examined, write_backup
 from agentcore.stores.sql.forget_key import ForgetKey
 from agentcore.stores.sql.sql_storage import FILE_NAME, SqlStorage
@@ -63,12 +63,14 @@ class _Wishes:
 
     Args:
         state: What tells whether anything was decided since it was read.
+        erasures: Scopes that were erased.
         tombstones: What was forgotten, by scope.
         topics: What is off limits, by scope.
         copies: Rows about files that hold copies.
     """
 
     state: tuple[object, ...]
+    erasures: Sequence[Erasure] = ()
     tombstones: dict[Scope, list[Tombstone]] = field(default_factory=dict[Scope, "list[Tombstone]"])
     topics: dict[Scope, list[OffLimitsTopic]] = field(default_factory=dict[Scope, "list[OffLimitsTopic]"])
     copies: Sequence[tuple[object, ...]] = ()
@@ -141,12 +143,13 @@ async def _wishes_of(database: Path, clock: Clock) -> _Wishes:
     storage = SqlStorage(database, clock=clock)
     await storage.start()
     try:
+        erasures = await storage.erasures()
         found = {scope: await storage.read(scope, _decided) for scope in await storage.scopes()}
     finally:
         await storage.stop()
     state, copies = await asyncio.to_thread(_state_and_copies, database)
     stones = {scope: tombstones for scope, (tombstones, _) in found.items() if tombstones}
-    return _Wishes(state, stones, {scope: topics for scope, (_, topics) in found.items() if topics}, copies)
+    return _Wishes(state, erasures, stones, {scope: topics for scope, (_, topics) in found.items() if topics}, copies)
 
 
 def _decided(view: ReadView) -> tuple[list[Tombstone], list[OffLimitsTopic]]:
@@ -159,6 +162,11 @@ async def _prepare(prepared: Path, folder: Path, wishes: _Wishes | None, clock: 
     await storage.start()
     done: dict[Scope, Forgotten] = {}
     try:
+        known = {(one.scope, one.erased_at) for one in await storage.erasures()}
+        for erasure in wishes.erasures if wishes else ():
+            if (erasure.scope, erasure.erased_at) not in known:
+                await storage.write(erasure.scope, lambda unit: unit.erasure.begin())
+                await storage.write(erasure.scope, lambda unit: unit.erasure.finish())
         for scope, decided in _by_scope(wishes).items():
             done[scope] = await storage.write(scope, lambda unit, of=decided: _obey(unit, *of))
     finally:

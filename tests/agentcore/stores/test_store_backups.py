@@ -167,6 +167,26 @@ async def test_what_was_forgotten_since_is_forgotten_in_what_is_restored(
     assert await told(storage, OTHER_SCOPE) == [SECRET]
 
 
+async def test_a_scope_that_was_erased_since_is_erased_in_what_is_restored(
+    path: Path, clock: ManualClock, open_storage: Any
+):
+    storage = await open_storage(path)
+    await add(storage, SECRET)
+    await add(storage, "Ben sings.", scope=OTHER_SCOPE)
+    made = await storage.backup()
+    await storage.write(SCOPE, lambda unit: unit.erasure.begin())
+    await storage.write(SCOPE, lambda unit: unit.erasure.finish())
+    later = await storage.backup()
+    await storage.stop()
+    for backup in (made, later):
+        await restored(backup.path, path, clock)
+        storage = await open_storage(path)
+        assert await told(storage) == []
+        assert await told(storage, OTHER_SCOPE) == ["Ben sings."]
+        await storage.stop()
+        assert SECRET.encode() not in content(path)
+
+
 async def test_off_limits_topics_and_known_backups_outlive_a_restore(path: Path, clock: ManualClock, open_storage: Any):
     storage = await open_storage(path)
     topics = RecordKind.OFF_LIMITS_TOPIC
