@@ -16,7 +16,7 @@ from agentcore.clock import Clock
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
 from agentcore.ids import IdFactory
-from agentcore.llm.settings_file import is_told
+from agentcore.llm.settings_file import FILE_NAME, WORKSPACE, is_told, read_section, scope_tables
 from dream.interfaces.cli.errors import LaterOptionsError, UnknownScopeError
 from dream.interfaces.cli.screen import Screen
 
@@ -124,6 +124,16 @@ class CommandSession:
         if found is not None and not found.is_readable:
             raise LaterOptionsError(database=str(self.database))
         return found
+
+    def names_workspace(self) -> bool:
+        """Tell whether the scope has a folder of documents, by the command line or the settings file."""
+        path = self.data_dir / FILE_NAME
+        said = (pattern for pattern, table in scope_tables(path) if WORKSPACE in table)
+        return (
+            self.workspace is not None
+            or "folder" in read_section(path, WORKSPACE)
+            or any(pattern.matches(self.scope) for pattern in said)
+        )
 
     def levels(self) -> "OptionLevels":
         """Return the options of dreams of each scope: as the environment, `agentcore.toml` and the host's code say.

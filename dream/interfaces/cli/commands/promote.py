@@ -35,7 +35,7 @@ async def promote(
     if not explain:
         if entry is not None:
             raise InvalidOptionsError(field="ENTRY", value=entry, allowed="add --explain, or leave it out")
-        if session.workspace is None:
+        if not session.names_workspace():
             raise MissingSettingError(what="workspace", remedy="name the folder of MEMORY.md, as in --workspace notes")
         return await run(passes=[PROMOTION.name], session=session)
     async with session.host(Access.LOOK) as host:
