@@ -50,6 +50,7 @@ SLOW = (
     "tests/dream/benchmark/",
     "tests/dream/cli/",
     "tests/dream/cycle/test_model_calls.py",
+    "tests/dream/serving/",
     "tests/dream/cycle/test_plan.py",
     "tests/dream/cycle/test_plan_products.py",
     "tests/dream/cycle/test_resume.py",

@@ -17,6 +17,7 @@ from tests.bench import (
     promotion,
     remembering,
     schedule,
+    serving,
     startup,
     thirty_days,
 )
@@ -39,6 +40,7 @@ _ALL: dict[str, Callable[[Stores], list[Figure]]] = {
     "promotion": promotion.figures,
     "recall": comparison.figures,
     "schedule": schedule.figures,
+    "serving": serving.figures,
 }
 
 _FEWEST_DOCUMENTS = 100

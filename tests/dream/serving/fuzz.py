@@ -16,14 +16,26 @@ from served import ServedProcess, serving_process
 _STREAM = "/api/v1/runs/{run_id}/events"
 
 
-def run_schemathesis(server: ServedProcess, folder: Path, *, examples: int, token: str | None) -> tuple[int, int, str]:
+def run_schemathesis(
+    server: ServedProcess, folder: Path, *, examples: int, token: str | None, phases: str = "coverage,fuzzing,stateful"
+) -> tuple[int, int, str]:
     """Return the exit code, the number of requests, and what was printed."""
     document, events = folder / "openapi.json", folder / "events.json"
     with server.client() as client:
         document.write_bytes(client.get("/api/v1/openapi.json").content)
     command = [
         *(sys.executable, "-m", "schemathesis.cli", "run", str(document), "--url", server.url, "--no-color"),
-        *("--max-examples", str(examples), "--continue-on-failure", "--request-timeout", "60", "--seed", "20"),
+        *(
+            "--max-examples",
+            str(examples),
+            "--phases",
+            phases,
+            "--continue-on-failure",
+            "--request-timeout",
+            "60",
+            "--seed",
+            "20",
+        ),
         *("--report", "ndjson", "--report-ndjson-path", str(events), "--suppress-health-check", "all"),
         *("--exclude-path", _STREAM, "--warnings", "off", "--generation-database", ":memory:"),
         # The body of an import is any file; a positive one need not be a file that can be imported.

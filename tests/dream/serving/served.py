@@ -102,9 +102,9 @@ class ServedProcess:
 
 
 @contextmanager
-def serving_process(folder: Path, *options: str) -> Iterator[ServedProcess]:
-    """Run `dream serve` for the length of the block."""
-    data, log = folder / "data", folder / "log.txt"
+def serving_process(folder: Path, *options: str, data: Path | None = None) -> Iterator[ServedProcess]:
+    """Run `dream serve` for the length of the block, on a new data directory in the folder or on that one."""
+    data, log = data or folder / "data", folder / "log.txt"
     command = [sys.executable, "-m", "dream", "--data", str(data), "serve", "--port", "0", *options]
     with (
         log.open("w") as errors,
