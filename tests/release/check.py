@@ -60,7 +60,8 @@ def try_package(python: str, package: Path, folder: Path) -> None:
     assert "agentcore-dream[serve]" in missing, missing
     run(place / "pip", "install", "--quiet", "--no-compile", f"{package}[serve]")
     served = size(folder / "venv") - empty
-    assert run(place / "python", "-c", _MCP, place / "dream", data).strip().endswith("1")
+    found = run(place / "python", "-c", _MCP, place / "dream", data)
+    assert "1" in found.splitlines(), found
     version = run(place / "python", "--version").strip()
     seconds = time.perf_counter() - begun
     print(

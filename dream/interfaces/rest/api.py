@@ -58,7 +58,8 @@ def _methods(request: Request) -> list[str]:
     """Return the methods that the document knows for the path of a request."""
     paths: dict[str, dict[str, Any]] = request.app.openapi()["paths"]
     fitting = [path for path in paths if _pattern(path).fullmatch(request.url.path)]
-    return sorted({method.upper() for path in fitting for method in paths[path]})
+    nearest = min(fitting, key=lambda path: path.count("{"), default=None)
+    return [] if nearest is None else sorted(map(str.upper, paths[nearest]))
 
 
 @cache

@@ -45,13 +45,13 @@ class NewMemory(Body):
 class MemoryChange(Body):
     """What shall be changed; whatever is left out stays as it is."""
 
-    content: Text | None = None
+    content: Text = Field(default_factory=str)
     category: Annotated[str, Field(max_length=1_000)] | None = None
-    tags: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=100)] | None = None
-    importance: Annotated[float, Field(ge=0, le=1)] | None = None
+    tags: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=100)] = Field(default_factory=list)
+    importance: Annotated[float, Field(ge=0, le=1)] = Field(default_factory=float)
     subject_time: Annotated[str, Field(max_length=100)] | None = None
     metadata: dict[str, str] | None = None
-    pinned: bool | None = None
+    pinned: bool = Field(default_factory=bool)
 
 
 class Reason(Body):
