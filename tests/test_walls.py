@@ -44,7 +44,7 @@ HOMES = {
     # The doctor looks at the tables themselves, below what the stores would tell.
     "sqlalchemy": ("agentcore/stores/sql/", "dream/stores/", "dream/interfaces/cli/doctor.py"),
     "alembic": ("agentcore/stores/sql/",),
-    "dependency_injector": ("agentcore/hosting/assembly.py",),
+    "dependency_injector": ("agentcore/hosting/wiring_library.py",),
     "openai": ("agentcore/llm/",),
     "cyclopts": ("dream/interfaces/",),
     "rich": ("dream/interfaces/",),

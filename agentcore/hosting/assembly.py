@@ -6,8 +6,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dependency_injector import containers, providers
-
 from agentcore import hosting
 from agentcore.clock import Clock
 from agentcore.domain.capability import Capability
@@ -34,6 +32,7 @@ from agentcore.hosting.remember import MemoryWrites
 from agentcore.hosting.restatements import RestatementFinder
 from agentcore.hosting.services import ForgetHooks, HostServices
 from agentcore.hosting.switches import Switchboard
+from agentcore.hosting.wiring_library import containers, providers
 from agentcore.hosting.write_behind import ActivityRecorder, EmbeddingFiller, RecallNotes
 from agentcore.ids import IdFactory, RandomIds
 from agentcore.llm.chat import ChatClient

@@ -50,17 +50,8 @@ class TurnMaterial(Found):
 class DocumentText(Found):
     """A document."""
 
-    name: str
+    document: str
     text: str
-
-
-class Stats(Found):
-    """How the memory stands."""
-
-    entries: dict[str, int]
-    turns: int
-    skills: int
-    last_dream_at: str | None
 
 
 class Provenance(Found):
@@ -149,34 +140,27 @@ async def context_for_turn(
 
 async def read_document(
     ctx: ToolContext,
-    name: Annotated[Literal["MEMORY.md", "DREAMS.md"], Field(description="Which one.")] = "MEMORY.md",
+    document: Annotated[Literal["MEMORY.md", "DREAMS.md"], Field(description="Which one.")] = "MEMORY.md",
 ) -> DocumentText:
     """Read a document that you share with your people."""
-    return DocumentText(name=name, text=await call_of(ctx).services.workspace.read(name))
+    return DocumentText(**await _agent_tool(ctx, "read_document", document=document))
 
 
 async def edit_document(
     ctx: ToolContext,
     text: Annotated[str, Field(min_length=1, max_length=2_000, description="What the item shall say, on one line.")],
-    replaces: Annotated[str | None, Field(max_length=2_000, description="The whole of the item it replaces.")] = None,
+    old: Annotated[str | None, Field(max_length=2_000, description="The whole of the item it replaces.")] = None,
     section: Annotated[
-        list[str] | None, Field(max_length=6, description="Headings for a new item, outermost first.")
+        str | None, Field(max_length=200, description="The heading for a new item, as People/Ana.")
     ] = None,
-) -> DocumentText:
-    """Add an item to MEMORY.md, or replace one that is there. Read it first."""
-    workspace = call_of(ctx).services.workspace
-    if replaces is None:
-        await workspace.append(text, section=tuple(section or ()))
-    else:
-        await workspace.replace(replaces, text)
-    return DocumentText(name="MEMORY.md", text=await workspace.read())
+) -> Found:
+    """Add an item to MEMORY.md, or replace one of your own. Read it first."""
+    return Found(**await _agent_tool(ctx, "edit_document", text=text, old=old, section=section))
 
 
-async def my_stats(ctx: ToolContext) -> Stats:
+async def my_stats(ctx: ToolContext) -> Found:
     """Tell how the memory stands: counts, the last dream, what waits."""
-    status = (await call_of(ctx).services.dreams.status()).to_json()
-    told = ("entries", "turns", "skills", "last_dream_at", "proposals", "paused")
-    return Stats(**{name: status[name] for name in told})
+    return Found(**await _agent_tool(ctx, "my_stats"))
 
 
 async def why(ctx: ToolContext, id: EntryId) -> Provenance:  # noqa: A002 - what recall calls it

@@ -56,7 +56,7 @@ async def drive_every_tool(client: mcp.Client) -> None:
     assert (await call("recall", query="what tea"))["memories"][0]["id"] == made["id"]
     assert (await call("recall_memory", query="what tea", limit=3))["results"][0]["content"] == TEA
     assert TEA in (await call("context_for_turn", session_id="s1", message="Which tea does Ana like?"))["text"]
-    assert (await call("my_stats"))["entries"]["active"] == 1
+    assert (await call("my_stats"))["memories"]["active"] == 1
     why = await call("why", id=made["id"])
     assert why["writes"][0]["action"] == "added"
     assert (await call("plan"))["plan_id"]
@@ -74,8 +74,8 @@ async def drive_every_tool(client: mcp.Client) -> None:
     await call("answer_question", question_id=question["id"], how="distinct", why="He plays on both.")
     assert (await call("questions"))["questions"] == []
     assert (await call("schedule_dream"))["reason"] in {None, "already_pending"}
-    await call("edit_document", text="Ana likes tea.", section=["People"])
-    await call("edit_document", text="Ana likes coffee.", replaces="Ana likes tea.")
+    await call("edit_document", text="Ana likes tea.", section="People")
+    await call("edit_document", text="Ana likes coffee.", old="Ana likes tea.")
     assert "Ana likes coffee." in (await call("read_document"))["text"]
     assert (await call("forget", id=made["id"], begins=TEA))["set_aside"] == made["id"]
     assert (await call("recall", query="what tea"))["memories"] == []
@@ -117,7 +117,7 @@ async def test_every_tool_says_what_it_takes_gives_and_does(tmp_path: Path):
 async def test_what_a_tool_cannot_do_it_says_in_a_sentence(tmp_path: Path):
     async with served(tmp_path) as server, over_http(server, server.client) as client:
         assert "There is no memory none" in await refused(client, "why", id="none")
-        assert "no workspace" in await refused(client, "read_document")
+        assert "there is no such tool" in await refused(client, "read_document")
         assert "begins" in await refused(client, "forget", id="none")
         assert "query" in await refused(client, "recall", query=5)
         assert "No proposal was named" in await refused(client, "review", action="approve")
