@@ -61,7 +61,7 @@ def try_package(python: str, package: Path, folder: Path) -> None:
     run(place / "pip", "install", "--quiet", "--no-compile", f"{package}[serve]")
     served = size(folder / "venv") - empty
     found = run(place / "python", "-c", _MCP, place / "dream", data)
-    assert "1" in found.splitlines(), found
+    assert "2" in found.splitlines(), found
     version = run(place / "python", "--version").strip()
     seconds = time.perf_counter() - begun
     print(

@@ -64,7 +64,9 @@ def _methods(request: Request) -> list[str]:
 
 @cache
 def _pattern(path: str) -> re.Pattern[str]:
-    return re.compile(re.sub(r"\{(\w+)\}", lambda one: ".+" if one[1] == "name" else "[^/]+", path))
+    # The name of a skill is a slash path.
+    part = ".+" if path.startswith(f"{PREFIX}/skill") else "[^/]+"
+    return re.compile(re.sub(r"\{\w+\}", part, path))
 
 
 async def _invalid(_: Request, error: Exception) -> Response:
