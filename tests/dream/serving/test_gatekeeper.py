@@ -190,7 +190,7 @@ async def test_a_database_that_is_locked_is_told_with_when_to_come_back(tmp_path
 
 async def test_what_is_no_request_is_a_problem_too(server: Served):
     host, _, port = server.url.removeprefix("http://").partition(":")
-    for told in (b"nonsense\r\n\r\n", b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 100_000 + b"\r\n\r\n"):
+    for told in (b"nonsense\r\n\r\n", b"GET /\x00 HTTP/1.1\r\nHost: x\r\n\r\n"):
         reader, writer = await asyncio.open_connection(host, int(port))
         writer.write(told)
         answer = await reader.read()
