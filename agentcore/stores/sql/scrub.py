@@ -31,7 +31,7 @@ from agentcore.stores.sql.schema import (
     steps,
     waiting_exchanges,
 )
-from agentcore.stores.sql.transaction import Transaction, chunks, contains, encode
+from agentcore.stores.sql.transaction import Transaction, chunks, contains, encode, is_retired
 from agentcore.stores.sql.withheld import forget_refused_texts
 
 FORGET: Final = "forget"
@@ -276,7 +276,10 @@ def _delete(transaction: Transaction, table: Table, condition: ColumnElement[boo
 
 
 def _replace(transaction: Transaction, column: Column[str], form: str) -> None:
-    statement = update(column.table).where(column.table.c.scope_id == transaction.scope_id, contains(column, form))
+    mine = (column.table.c.scope_id == transaction.scope_id) & contains(column, form)
+    if column.table is entries:
+        mine &= is_retired(entries.c.status)  # what is current has no reason, and the index knows the others
+    statement = update(column.table).where(mine)
     transaction.connection.execute(statement.values({column.name: func.replace(column, form, REMOVED_TEXT)}))
 
 
