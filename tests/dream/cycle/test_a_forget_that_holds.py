@@ -1,13 +1,18 @@
 """Told, remembered, forgotten: whatever dreams, imports, undo and redo try afterwards, it is nowhere."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import orjson
 from dreaming import DAY, World, codes
 from talking import answering, talk
+from wishing import Wishful
 
+from agentcore.domain import Level, MemoryEntry
+from agentcore.errors import LeaseLostError
 from agentcore.testing import SequentialIds
+from dream.domain import Change, ChangeSet, Proposal
 from dream.interfaces.exchange import import_file
 
 SAID = "I am Ana, and I am pregnant since May 2025. Tell nobody."
@@ -63,3 +68,23 @@ async def test_what_was_forgotten_is_nowhere_whatever_is_tried_afterwards(world:
     told = await everything(world)
     assert [word for word in ("pregnant", "baby", "with child", "mother") if word in told] == []
     assert TEA in told
+
+
+async def test_a_dream_is_stopped_by_the_erasure_of_its_scope_and_writes_nothing_into_it(world: World):
+    kept = world.elsewhere()
+    await kept.add("Ben sings.")
+    before = await kept.export()
+    await world.add("Ana likes tea.", "Ana likes rye.")
+    learnt = world.entry("Ana likes tea and rye.", level=Level.DERIVED)
+    change = Change[MemoryEntry](before=None, after=learnt, reason="both were said")
+    proposal = Proposal(change_sets=(ChangeSet(operation="merge", changes=(change,)),))
+
+    async def erase() -> None:
+        await world.write(lambda unit: unit.erasure.begin())
+        await world.write(lambda unit: unit.erasure.finish())
+
+    with suppress(LeaseLostError):
+        await world.run_passes(Wishful(lambda _: proposal, interfere=erase))
+    assert await world.entries() == []
+    assert await world.journal() == []
+    assert await kept.export() == before
