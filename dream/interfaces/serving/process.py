@@ -67,16 +67,15 @@ def listening_socket(host: str, port: int) -> Generator[socket.socket]:
         UnusableAddressError: that cannot be done.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        # With the protocol named, asyncio sends small answers at once; else each waits 40 ms for an acknowledgement.
-        bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind((host, port))
-        bound.listen(2_048)
-    except (OSError, OverflowError) as error:
-        problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UnusableAddressError(address=f"{host}:{port}", problem=problem) from None
-    with bound:
+    # With the protocol named, asyncio sends small answers at once; else each waits 40 ms for an acknowledgement.
+    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as bound:
+        try:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind((host, port))
+            bound.listen(2_048)
+        except (OSError, OverflowError) as error:
+            problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise UnusableAddressError(address=f"{host}:{port}", problem=problem) from None
         yield bound
 
 
