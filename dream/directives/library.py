@@ -140,7 +140,7 @@ def readers(known: KnownDirective) -> str:
     Example:
         >>> from dream.directives import KNOWN
         >>> readers(KNOWN["memory-rules"])
-        'fact-mining, memory-consolidation, episodes and preferences'
+        'fact-mining, episodes, preferences and memory-consolidation'
     """
     *others, last = known.passes
     return f"{', '.join(others)} and {last}" if others else last

@@ -37,7 +37,7 @@ _MEMORY_RULES: Final = DeclaredDirective(
 _VERIFY: Final = DeclaredDirective(
     VERIFY,
     "How statements are read a second time beside their evidence, by a reader who did not write them.",
-    ("readings", "says", "contradicts", "not_said", "quotes", "leftOut"),
+    ("says", "contradicts", "not_said"),
 )
 
 _VERIFIED: Final = (RoundKind.VERIFICATION, RoundKind.REPAIR, RoundKind.VERIFICATION)
@@ -102,7 +102,7 @@ FACT_MINING: Final = Declaration(
         DeclaredDirective(
             "memory-mining",
             "Which facts of a conversation are worth keeping, and what proves them.",
-            ("facts", "content", "category", "sourceTurns", "quote"),
+            ("content", "sourceTurns"),
         ),
         _VERIFY,
     ),
@@ -160,7 +160,7 @@ MEMORY_CONSOLIDATION: Final = Declaration(
     reviews_entries=True,
     rounds=_VERIFIED,
     home="memory_consolidation:MemoryConsolidation",
-    why="after mining, so that it judges what was just said; after the fold, which spares it copies",
+    why="after the readers, so that it judges what was just said; after the fold, which spares it copies",
 )
 
 EPISODE_EXTRACTION: Final = Declaration(
@@ -173,7 +173,7 @@ EPISODE_EXTRACTION: Final = Declaration(
         DeclaredDirective(
             "episode-dream",
             "Which events of a conversation are worth telling, and when one is met again.",
-            ("toSave", "content", "eventType", "existing", "sourceTurns", "quote"),
+            ("content", "eventType", "existing", "sourceTurns"),
         ),
         _VERIFY,
     ),
@@ -196,7 +196,7 @@ EPISODE_EXTRACTION: Final = Declaration(
     ),
     rounds=_VERIFIED,
     home="episodes:EpisodeExtraction",
-    why="before anything that consumes the log; after consolidation, which judges facts alone",
+    why="before anything that consumes the log; beside fact mining, with which it shares its question",
 )
 
 SKILL_GAPS: Final = Declaration(
@@ -207,7 +207,7 @@ SKILL_GAPS: Final = Declaration(
         DeclaredDirective(
             "skill-gap",
             "When requests that recur call for a new skill, and how it is written.",
-            ("toSave", "name", "summary", "content", "sourceTurns"),
+            ("name", "summary", "content", "sourceTurns"),
         ),
         _VERIFY,
     ),
@@ -266,7 +266,7 @@ PREFERENCE_INFERENCE: Final = Declaration(
         DeclaredDirective(
             "pref-dream",
             "What users show that they want, how strongly, and what a new preference contradicts.",
-            ("toSave", "content", "sentiment", "existing", "supersedes", "sourceIds", "quote"),
+            ("content", "sentiment", "existing", "supersedes", "sourceIds", "quote"),
         ),
         _VERIFY,
     ),
@@ -389,14 +389,14 @@ BUILT_IN: Final = (
     NEAR_DUPLICATES,
     IMPORTANCE_DECAY,
     FACT_MINING,
+    EPISODE_EXTRACTION,
+    SKILL_GAPS,
+    PREFERENCE_INFERENCE,
     MEMORY_CONSOLIDATION,
     DEDUCTION,
     INDUCTION,
-    EPISODE_EXTRACTION,
-    SKILL_GAPS,
     SKILL_CONSOLIDATION,
     SKILL_OPTIMIZATION,
-    PREFERENCE_INFERENCE,
     WISP_FAILURES,
     LOG_CONSUMPTION,
     PROMOTION,

@@ -17,7 +17,7 @@ VERIFY: Final = "verify"
 VERIFY_INFERENCE: Final = "verify-inference"
 """The directive of the second reading of conclusions."""
 
-READ_AT_ONCE: Final = 15
+READ_AT_ONCE: Final = 60
 """Statements that one call of the second reading decides about at most."""
 MOST_TOKENS: Final = 6_000
 """Tokens of statements and evidence in one such call."""

@@ -36,9 +36,9 @@ class ModelOptions(Options):
     """The model that dreams ask, as its server spells it; None for what the host's client is told to ask."""
     calls_in_flight: int = Field(default=8, ge=1, le=64)
     """Calls made at once, over all the dreams of a host."""
-    prompt_tokens: int = Field(default=6_000, ge=500)
+    prompt_tokens: int = Field(default=10_000, ge=500)
     """The longest prompt, directives aside; what is more goes into another call."""
-    answer_tokens: int = Field(default=4_000, ge=100)
+    answer_tokens: int = Field(default=6_000, ge=100)
     """The longest answer asked for."""
     max_rounds: int = Field(default=4, ge=1, le=20)
     """Rounds of one exchange at most: the question, lookups, a repair; second readings come on top."""

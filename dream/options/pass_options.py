@@ -109,10 +109,10 @@ class ReadingOptions(Options):
     section: ClassVar[str] = "dreaming.reading"
     """What its fields are called after in errors."""
 
-    together: bool = False
+    together: bool = True
     """Whether facts, episodes, preferences and missing skills of the same new turns are asked for in one question."""
-    batch_turns: int = Field(default=90, ge=1, le=500)
-    """New turns in such a question at most: as many as an answer has room for."""
+    batch_turns: int = Field(default=120, ge=1, le=500)
+    """New turns in such a question at most; fewer where an answer would not have room for what they hold."""
     whole_turns: bool = False
     """Whether an assistant's long turns stand in it whole, instead of the parts that people may refer to."""
 
@@ -130,7 +130,7 @@ class ConsolidationOptions(Options):
     """Lexical neighbours shown beside each of them."""
     threshold: float = Field(default=0.2, gt=0.0, le=1.0)
     """Weighted Jaccard similarity from which an entry is a neighbour."""
-    batch_entries: int = Field(default=40, ge=2, le=200)
+    batch_entries: int = Field(default=80, ge=2, le=200)
     """Entries in one call at most."""
     repairs: int = Field(default=10, ge=0)
     """Repair calls in one run at most, for merges that lost or invented something."""

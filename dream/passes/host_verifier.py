@@ -8,7 +8,7 @@ from typing import Final
 from dream.domain.verification import Assertion, Reading, SecondReading, Verifier
 from dream.guards.secrets import secret_in
 from dream.guards.wording import plain
-from dream.passes.conversation.evidence import holds_quote
+from dream.passes.conversation.quotes import holds_quote
 
 _REMEMBERED: Final = 10_000
 _log: Final = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from dream.domain.rounds import Answer
 from dream.domain.step import Batch
 from dream.guards.secrets import secret_in
 from dream.passes.answers import bare_handle
-from dream.passes.prompts import fenced, quoted
+from dream.passes.prompts import fenced, quoted, system_text
 from dream.passes.protocol import ModelContext
 
 R = TypeVar("R")
@@ -147,8 +147,10 @@ def repair_question(
     ]
     remedies = [f"- {code}: {REMEDIES[code]}" for code in sorted({one.code for one in told})]
     complaint = "\n".join((_REPAIR, *remedies, "", fenced(context.marker, "Refused items:", lines)))
-    *before, last = request.messages
-    asked = replace(request, messages=(*before, replace(last, content=f"{last.content}\n\n{complaint}")))
+    # How such items are written is told by what was refused, and by the form: no directive needs to stand there again.
+    first, last = request.messages[0], request.messages[-1]
+    system = replace(first, content=system_text(context, ()))
+    asked = replace(request, messages=(system, replace(last, content=f"{last.content}\n\n{complaint}")))
     form = asked.response_format
     return asked if form is None else replace(asked, response_format=_numbered(form, name))
 

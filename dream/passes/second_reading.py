@@ -1,14 +1,13 @@
 """One call of the second reading: the statements with their evidence, the checks of the reader, and what it found."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
-from itertools import groupby
 from typing import Annotated, Any, ClassVar, Final, cast
 
 import regex
-from pydantic import Field, WithJsonSchema
+from pydantic import Field
 
 from agentcore.llm.chat import ChatMessage, ChatRequest, ChatRole, estimate_tokens
 from dream.domain.rounds import Answer
@@ -25,10 +24,11 @@ from dream.domain.verification import (
 from dream.guards.detail import DetailKind
 from dream.guards.verdict import EvidenceText, Verdict, judge
 from dream.guards.wording import plain, sentences_of, words_of
-from dream.passes.answers import TEXTS, AnswerItem, TextList, answer_form, choice_of, item_schema, read_items
-from dream.passes.conversation.evidence import holds_quote
+from dream.passes.answers import TEXT, AnswerItem, TextList, answer_form, read_items
+from dream.passes.cited_records import CitedRecords
+from dream.passes.conversation.quotes import holds_quote
 from dream.passes.inference_checks import inference_checks_of
-from dream.passes.prompts import fenced, quoted, system_text
+from dream.passes.prompts import fenced, system_text
 from dream.passes.protocol import ModelContext
 from dream.passes.reader_checks import CANARIES, CONTROLS, LONGEST_CHECK, checks_of, telling_words
 
@@ -41,15 +41,15 @@ _CHECKED: Final = _CHECKS * (LONGEST_CHECK + _ATTRIBUTES)
 """Tokens of the checks at most, which are left for no statement."""
 
 CONTRACT: Final = """\
-Answer with {"readings": [...]}, one item for each statement, none left out. Each has:
-- "id": the statement's handle, such as "s1c07";
-- "reading": "says", "contradicts" or "not_said";
-- "quotes": words copied unchanged from its evidence, or [];
-- "leftOut": what a statement marked `whole` leaves out, or [].
-A statement's `evidence` and `beside` name the records it is judged by; no other record counts for it."""
+Answer with {"readings": [...]}, a row for each statement, none left out: its handle, then "says", "contradicts",
+"not_said" or "incomplete", then the quotes, each a text of its own; for "incomplete" what is left out. As in
+["s1", "says", "moved to Braga", "last month"] or ["s2", "not_said"].
+A statement stands behind the handles of its records, with those beside them in brackets; no others count for it.
+A record stands under its day and has its speaker, by role or name, or what it is."""
 
-_BY_DAY: Final = """
-A record stands under the day on which it was said, with the time (UTC), the role and the name of who said it."""
+_LETTERS: Final = "stuvwxyz"
+"""Letters of handles, one for each round: an answer is none to another call."""
+_INCOMPLETE: Final = "incomplete"
 _RECORDS: Final = "Records:"
 _STATEMENTS: Final = "Statements:"
 
@@ -58,9 +58,9 @@ class _ReadingItem(AnswerItem):
     called: ClassVar[str] = "reading {}"
 
     handle: Annotated[str, Field(validation_alias="id")]
-    reading: Annotated[Reading, WithJsonSchema(choice_of(one for one in Reading if one is not Reading.OFF_LIMITS))]
+    reading: Reading
     quotes: TextList = ()
-    left_out: Annotated[TextList, WithJsonSchema(dict(TEXTS)), Field(validation_alias="leftOut")] = ()
+    left_out: Annotated[TextList, Field(validation_alias="leftOut")] = ()
 
     def as_read(self) -> SecondReading:
         """Return what it says."""
@@ -79,7 +79,7 @@ class _InferenceItem(AnswerItem):
     called: ClassVar[str] = "reading {}"
 
     handle: Annotated[str, Field(validation_alias="id")]
-    reading: Annotated[_InferenceReading, WithJsonSchema(choice_of(_InferenceReading))]
+    reading: _InferenceReading
     quotes: TextList = ()
 
     def as_read(self) -> SecondReading:
@@ -93,21 +93,34 @@ _AS_READ: Final = {
     _InferenceReading.DOES_NOT: Reading.CONTRADICTS,
 }
 _INFERENCE_CONTRACT: Final = """\
-Answer with {"readings": [...]}, one item for each statement, none left out. Each has:
-- "id": the statement's handle, such as "s1c07";
-- "reading": "follows", "may" or "does_not";
-- "quotes": words copied unchanged from its evidence, for "follows" of each record, or [].
-A statement's `evidence` and `beside` name the records it is judged by; no other record counts for it."""
+Answer with {"readings": [...]}, a row for each statement, none left out: its handle, then "follows", "may" or
+"does_not", then the quotes, for "follows" of each record, each a text of its own. As in ["s1", "follows", "moved to Braga"].
+A statement stands behind the handles of its records, with those beside them in brackets; no others count for it."""
 
 
-class _WaryReadingItem(_ReadingItem):
-    reading: Annotated[Reading, WithJsonSchema(choice_of(Reading))]
+_FORM: Final = answer_form("readings", readings={"type": "array", "items": dict(TEXT)})
 
 
-_FORM: Final = answer_form("readings", readings=item_schema(_ReadingItem))
-_INFERENCE_FORM: Final = answer_form("readings", readings=item_schema(_InferenceItem))
-_WARY_FORM: Final = answer_form("readings", readings=item_schema(_WaryReadingItem))
-"""The same where there are off-limits topics."""
+def in_objects(answer: Answer) -> Answer:
+    """Return an answer whose readings are objects, where they were rows.
+
+    Example:
+        >>> in_objects({"readings": [["s1", "says", "moved"], ["s2", "incomplete", "when"]]})["readings"][1]
+        {'id': 's2', 'reading': 'not_said', 'leftOut': ['when']}
+    """
+    given: object = answer.get("readings")
+    if not isinstance(given, list):
+        return answer
+    return {**answer, "readings": [_in_object(one) for one in cast("list[object]", given)]}
+
+
+def _in_object(given: object) -> object:
+    if not isinstance(given, list):
+        return given
+    handle, reading, *texts = [*cast("list[object]", given), None, None][: max(2, len(cast("list[object]", given)))]
+    if reading == _INCOMPLETE:
+        return {"id": handle, "reading": Reading.NOT_SAID.value, "leftOut": texts}
+    return {"id": handle, "reading": reading, "quotes": texts}
 
 
 def first_of(
@@ -160,15 +173,14 @@ class VerificationCall:
         checks = inference_checks_of(asked, number) if infers else checks_of(asked, number, proven)
         return cls(number, tuple(statements), checks.canaries, checks.controls)
 
-    def request(self, context: ModelContext, *, by_day: bool = False) -> ChatRequest:
-        """Return the question; *by_day* with the records under the days on which they were said, in fewer tokens."""
+    def request(self, context: ModelContext) -> ChatRequest:
+        """Return the question: each record once, under the day on which it was said."""
         asked = self.handled
-        records = {line: f"r{place}" for place, line in enumerate(_lines(one for _, one in asked), 1)}
-        lines = _by_day(records) if by_day else (_record(handle, line) for line, handle in records.items())
+        records = CitedRecords.of([one for _, one in asked])
         blocks = [
-            _INFERENCE_CONTRACT if self.infers else CONTRACT + (_BY_DAY if by_day else ""),
-            fenced(context.marker, _RECORDS, lines),
-            fenced(context.marker, _STATEMENTS, (_statement(handle, one, records) for handle, one in asked)),
+            _INFERENCE_CONTRACT if self.infers else CONTRACT,
+            fenced(context.marker, _RECORDS, records.lines()),
+            fenced(context.marker, _STATEMENTS, (records.statement(handle, one) for handle, one in asked)),
         ]
         return ChatRequest(
             messages=(
@@ -177,7 +189,7 @@ class VerificationCall:
             ),
             max_output_tokens=context.options.model.answer_tokens,
             purpose=VERIFY,
-            response_format=_INFERENCE_FORM if self.infers else _WARY_FORM if context.off_limits else _FORM,
+            response_format=_FORM,
             temperature=0.0,
             model=context.options.model.verifier,
         )
@@ -210,22 +222,22 @@ class VerificationCall:
         """Return the readings of an answer with the handles that they name."""
         most = 4 * MOST_STATEMENTS
         if self.infers:
-            inferred, _ = read_items(answer, "readings", _InferenceItem, what="readings", most=most)
+            inferred, _ = read_items(in_objects(answer), "readings", _InferenceItem, what="readings", most=most)
             return [(one.handle, one.as_read()) for one in inferred]
-        items, _ = read_items(answer, "readings", _ReadingItem, what="readings", most=most)
+        items, _ = read_items(in_objects(answer), "readings", _ReadingItem, what="readings", most=most)
         return [(one.handle, one.as_read()) for one in items]
 
     @property
     def handled(self) -> list[tuple[str, Assertion]]:
-        """All that is asked, each once, in the order of the handles."""
+        """All that is asked, each once, in the order of the handles: by a hash, so that nothing tells a check."""
         told = {*(assertion for _, assertion in self.statements), *self.canaries, *self.controls}
-        return sorted(((self._handle(one), one) for one in told), key=lambda one: one[0])
+        letter = _LETTERS[self.number % len(_LETTERS)]
+        return [(f"{letter}{place}", one) for place, one in enumerate(sorted(told, key=self._place), 1)]
 
-    def _handle(self, assertion: Assertion) -> str:
-        """Return the handle of a statement in this call: a hash, so that nothing tells a check from the others."""
+    def _place(self, assertion: Assertion) -> bytes:
         said = (f"{line.source}{line.text}{line.is_beside}" for line in assertion.evidence)
         told = "\x1f".join((str(self.number), assertion.text, *said))
-        return f"s{blake2b(told.encode('utf-8', 'replace'), digest_size=4).hexdigest()[:6]}"
+        return blake2b(told.encode("utf-8", "replace"), digest_size=8).digest()
 
 
 _SAYS: Final = SecondReading(reading=Reading.SAYS)
@@ -317,48 +329,12 @@ def evidence_text(line: EvidenceLine, quotes: Sequence[str] = ()) -> EvidenceTex
     return EvidenceText(text=text, speaker=line.speaker, is_person=line.proves, said_at=line.said_at)
 
 
-def _lines(assertions: Iterable[Assertion]) -> list[EvidenceLine]:
-    """Return each line once, in the order in which they were said."""
-    distinct = dict.fromkeys(replace(line, is_beside=False) for one in assertions for line in one.evidence)
-    return sorted(
-        distinct, key=lambda line: (line.said_at is None, line.said_at and line.said_at.timestamp(), line.text)
-    )
-
-
-def _record(handle: str, line: EvidenceLine) -> str:
-    at = "" if line.said_at is None else f" at={line.said_at:%Y-%m-%dT%H:%MZ %A}"
-    speaker = "" if line.speaker is None else f" speaker={quoted(line.speaker)}"
-    return f"[{handle}]{at} role={line.role}{speaker} {quoted(line.text)}"
-
-
-def _by_day(records: Mapping[EvidenceLine, str]) -> Iterator[str]:
-    """Return the lines of records, each day under one heading."""
-    for day, lines in groupby(records, lambda line: line.said_at and line.said_at.date()):
-        yield "undated" if day is None else f"{day:%Y-%m-%d %A}"
-        for line in lines:
-            at = "" if line.said_at is None else f" {line.said_at:%H:%M}"
-            speaker = "" if line.speaker is None else f" {quoted(line.speaker)}"
-            yield f"[{records[line]}]{at} {line.role}{speaker}: {quoted(line.text)}"
-
-
 def readings_by_handle(answer: Answer) -> dict[str, list[Mapping[str, Any]]]:
     """Return the items of an answer by the handles of their statements, as they were given."""
-    given = answer.get("readings")
+    given = in_objects(answer).get("readings")
     found: dict[str, list[Mapping[str, Any]]] = {}
     for one in cast("list[object]", given) if isinstance(given, list) else []:
         item = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
         if isinstance(item.get("id"), str):
             found.setdefault(item["id"], []).append(item)
     return found
-
-
-def _statement(handle: str, assertion: Assertion, records: dict[EvidenceLine, str]) -> str:
-    named = {
-        is_beside: ",".join(
-            records[replace(line, is_beside=False)] for line in assertion.evidence if line.is_beside is is_beside
-        )
-        for is_beside in (False, True)
-    }
-    beside = f" beside={named[True]}" if named[True] else ""
-    marks = "".join(f" {mark}" for mark, is_set in (("whole", assertion.whole), ("adds", assertion.adds)) if is_set)
-    return f"[{handle}] evidence={named[False]}{beside}{marks} {quoted(assertion.text)}"

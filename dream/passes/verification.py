@@ -28,7 +28,7 @@ from dream.domain.verification import Assertion, EvidenceLine, Reading, SecondRe
 from dream.guards.change_guards import is_under
 from dream.guards.verdict import Verdict, judge
 from dream.options import DreamOptions
-from dream.passes.conversation.evidence import holds_quote
+from dream.passes.conversation.quotes import holds_quote
 from dream.passes.declared import DeclaredPass
 from dream.passes.host_verifier import host_verifier
 from dream.passes.protocol import ModelContext, PassView

@@ -227,10 +227,10 @@ class VerifyingChatClient(ScriptedChatClient):
                 handle,
                 _plain(texts[-1]),
                 *([records[one] for one in re.findall(r"r\d+", part)] for part in parts),
-                is_whole=" whole " in named,
+                is_whole=" whole" in named,
             )
-            for handle, named, texts in _data(prompt, "s")
-            for parts in [(named.partition("beside=")[0], named.partition("beside=")[2])]
+            for handle, named, texts in _data(prompt, "[s-z]")
+            for parts in [(named.partition("(")[0], named.partition("(")[2])]
         ]
         found = [
             {

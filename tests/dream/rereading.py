@@ -26,7 +26,7 @@ _CHECKS = orjson.loads((Path(__file__).parents[2] / "directives" / FILE).read_by
 _TRUE = {one["true"] for one in _CHECKS}
 _FALSE = {text for one in _CHECKS for text in one["false"]}
 _RECORD = re.compile(r'^\[(r\d+)\] .*?("(?:[^"\\]|\\.)*")$', re.MULTILINE)
-_STATEMENT = re.compile(r'^\[(s\w+)\] evidence=(\S+)[^"]*("(?:[^"\\]|\\.)*")$', re.MULTILINE)
+_STATEMENT = re.compile(r'^\[([s-z]\d+)\] ((?:r\d+ ?)+)[^"]*: ("(?:[^"\\]|\\.)*")$', re.MULTILINE)
 
 
 def is_second_reading(question: str) -> bool:
@@ -37,7 +37,7 @@ def statements(question: str) -> list[tuple[str, str, list[str]]]:
     """Handle, text and evidence of each statement of a second reading, the checks of the reader among them."""
     records = {handle: orjson.loads(text) for handle, text in _RECORD.findall(question)}
     return [
-        (handle, orjson.loads(text), [records[one] for one in evidence.split(",")])
+        (handle, orjson.loads(text), [records[one] for one in evidence.split()])
         for handle, evidence, text in _STATEMENT.findall(question)
     ]
 

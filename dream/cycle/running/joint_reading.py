@@ -194,7 +194,7 @@ class JointReading:
             batch_key=blake2b(told.encode(), digest_size=8).hexdigest() + SHARED,
             round=_READ_AS,
         )
-        request = NextRound(call.request(first.context, by_day=True), RoundKind.VERIFICATION)
+        request = NextRound(call.request(first.context), RoundKind.VERIFICATION)
         records = [one for sharer, _ in keys.values() for one in sharer.batch.record_ids]
         answer = _object(await asking.ask(key, request, list(dict.fromkeys(records))))
         if answer is None or call.read(answer) is None:
@@ -202,8 +202,10 @@ class JointReading:
         said = readings_by_handle(answer)
         parts: dict[CallKey, tuple[str, AskedRound]] = {}
         for own, (sharer, about) in keys.items():
-            mine = [one for which, number, one in statements if which is sharer and number in about]
-            items = [item for one in mine for item in said.get(handles[one], ())]
+            mine = [(number, one) for which, number, one in statements if which is sharer and number in about]
+            # An exchange reads its part as a call of its own.
+            own_call = VerificationCall(_READ_AS, tuple(mine))
+            items = [{**item, "id": name} for name, one in own_call.handled for item in said.get(handles[one], ())]
             asked = AskedRound(RoundKind.VERIFICATION, (), tuple(about), _READ_AS)
             parts[own] = (orjson.dumps({"readings": items}).decode(), asked)
         await self._split(key, parts)

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import orjson
 
+from dream.domain.built_in_passes import FACT_MINING
 from dream.passes.reader_checks import true_examples
 
 ALIKE = 0.5
@@ -21,7 +22,9 @@ _FENCED = re.compile(r"^<<<(\S+)\n(.*?)^\1>>>$", re.DOTALL | re.MULTILINE)
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _LINE = re.compile(rf"\[([a-z]+\d+)\] (.*?)({_STRING})")
 _ATTRIBUTE = re.compile(rf"([\w-]+)(?:=({_STRING}|\S+))?")
-_STATEMENT = re.compile(rf'\[(s\w+)\] evidence=(\S+)([^"]*)({_STRING})')
+_STATEMENT = re.compile(rf'\[([s-z]\d+)\] ((?:r\d+ ?)+)(?:\([^)]*\))?([^"]*): ({_STRING})')
+_SAID = re.compile(rf"(?:(\w+) ?)?({_STRING})?( read-before)?: ")
+_PART = re.compile(r'^# Part "([\w-]+)"$', re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _WORD = re.compile(r"[\w'-]+")
 _OF_ONESELF = frozenset({"i", "i'm", "i've", "i'd", "i'll", "my", "me", "we", "we're", "we've", "our"})
@@ -83,6 +86,10 @@ def scripted_answer(prompt: str) -> str:
     records = list(records_in(prompt))
     if '"readings"' in prompt:
         return _written({"readings": list(_readings(prompt, {record.handle: record for record in records}))})
+    parts = _PART.findall(prompt)
+    if parts:
+        turns = [record for record in records if record.handle.startswith("t")]
+        return _written({name: list(_facts(turns)) if name == FACT_MINING.name else [] for name in parts})
     for field, said in _SAME_EACH_TIME.items():
         if field in prompt:
             return _written(said)
@@ -113,6 +120,10 @@ def record_of(line: str) -> Record | None:
     found = _LINE.fullmatch(line)
     if found is None:
         return None
+    said = _SAID.fullmatch(found[2])
+    if said is not None:
+        told = {"role": said[1] or "user", "speaker": said[2] and _read(said[2]), _READ_BEFORE: said[3]}
+        return Record(found[1], {name: value for name, value in told.items() if value}, orjson.loads(found[3]))
     attributes = {name: _read(value) for name, value in _ATTRIBUTE.findall(found[2])}
     return Record(found[1], attributes, orjson.loads(found[3]))
 
@@ -178,7 +189,7 @@ def _readings(prompt: str, records: Mapping[str, Record]) -> Iterator[dict[str, 
         found = _STATEMENT.fullmatch(line)
         if found is not None:
             handle, cited, marks, text = found.groups()
-            evidence = [records[one] for one in cited.split(",")]
+            evidence = [records[one] for one in cited.split()]
             quotes = _quotes(orjson.loads(text), evidence, is_whole="whole" in marks.split())
             yield {"id": handle, "reading": "says" if quotes else "not_said", "quotes": quotes, "leftOut": []}
 

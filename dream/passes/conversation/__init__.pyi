@@ -1,9 +1,9 @@
 from .evidence import (
     TurnEvidence as TurnEvidence,
     evidence_of as evidence_of,
-    holds_quote as holds_quote,
     line_of as line_of,
 )
+from .quotes import holds_quote as holds_quote
 from .reconcile import (
     KnownEntries as KnownEntries,
     says_the_same as says_the_same,

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol, cast
-from unicodedata import normalize
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.evidence import Evidence, SourceKind, SourceRef
@@ -16,7 +15,10 @@ from dream.domain.verification import EvidenceLine
 from dream.guards.detail import DetailKind
 from dream.guards.details import Details, measures_of
 from dream.guards.relative_dates import DateMention, DateReading, day_of, nearest_years, relative_dates
+from dream.passes.conversation.quotes import holds_quote, on_one_line
+from dream.passes.conversation.sentences import sentences_in
 from dream.passes.prompts import PromptTurn
+from dream.passes.terms import terms_of
 
 if TYPE_CHECKING:
     from dream.guards.dates import Day
@@ -26,22 +28,9 @@ if TYPE_CHECKING:
 READABLE: Final = frozenset({"user", "assistant"})
 """Roles whose turns are shown: prompts and the output of tools are no conversation."""
 
-_SPELLINGS: Final = str.maketrans(
-    {
-        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc`\u00b4", "'"),
-        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
-        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
-        "\u2026": "...",
-        "\u00ad": None,
-        "\u200b": None,
-        "\u200d": None,
-        "\ufeff": None,
-    }
-)
-_EDGES: Final = " \t\n\"'.,;:!?()[]-"
-_IN_NUMBERS: Final = frozenset(".,:")
-_BESIDE: Final = 600
-"""Characters shown of a turn beside a cited one: its end if it stands before, else its beginning."""
+_LONGEST_QUOTE: Final = 300
+_BEFORE, _AFTER = 160, 80
+"""Characters shown of the turns beside a cited one: the end of the one before, the beginning of the one after."""
 
 
 class Claim(Protocol):
@@ -58,8 +47,13 @@ class Claim(Protocol):
         ...
 
     @property
-    def quote(self) -> str:
-        """Words that shall stand in one of them."""
+    def content(self) -> str:
+        """What it says; blank where it names a known record."""
+        ...
+
+    @property
+    def quote(self) -> str | None:
+        """Words that shall stand in one of them; None for the sentence that has most words of what it says."""
         ...
 
 
@@ -137,15 +131,23 @@ def evidence_of(claim: Claim, shown: Mapping[str, PromptTurn], known: frozenset[
     valid = cited_turns(claim, shown, known)
     if isinstance(valid, Refusal):
         return valid
-    holders = [one.turn for one in valid if holds_quote(one.turn.content, claim.quote)]
+    quote = claim.quote if claim.quote is not None else _nearest(claim.content, valid)
+    holders = [one.turn for one in valid if holds_quote(one.turn.content, quote)]
     if not holders:
         return _refused(Refused.QUOTE_NOT_FOUND, claim, "has a quote that stands in none of its turns")
     return TurnEvidence(
         tuple(one.turn for one in valid),
         next((turn for turn in holders if turn.role == "user"), holders[0]),
-        on_one_line(claim.quote),
+        on_one_line(quote),
         beside_of(valid, shown),
     )
+
+
+def _nearest(content: str, cited: Sequence[PromptTurn]) -> str:
+    """Return the sentence of what people said that has most words of a statement."""
+    told = frozenset(terms_of(content))
+    said = [sentence for one in cited if one.turn.role == "user" for sentence in sentences_in(one.turn.content)]
+    return max(said, key=lambda sentence: len(told.intersection(terms_of(sentence))), default="")[:_LONGEST_QUOTE]
 
 
 def cited_turns(claim: Claim, shown: Mapping[str, PromptTurn], known: frozenset[str]) -> list[PromptTurn] | Refusal:
@@ -176,9 +178,9 @@ def beside_of(cited: Sequence[PromptTurn], shown: Mapping[str, PromptTurn]) -> t
     found: dict[int, EvidenceLine] = {}
     for before, after in adjacent(shown.values()):
         if after.place in places and before.place not in places:
-            found[before.place] = _beside(before.turn, before.turn.content[-_BESIDE:])
+            found[before.place] = _beside(before.turn, before.turn.content[-_BEFORE:])
         if before.place in places and after.place not in places:
-            found.setdefault(after.place, _beside(after.turn, after.turn.content[:_BESIDE]))
+            found.setdefault(after.place, _beside(after.turn, after.turn.content[:_AFTER]))
     return tuple(found[place] for place in sorted(found))
 
 
@@ -196,49 +198,6 @@ def adjacent(shown: Iterable[PromptTurn]) -> Iterator[tuple[PromptTurn, PromptTu
 
 def _beside(turn: Turn, text: str) -> EvidenceLine:
     return replace(line_of(turn), text=text, is_beside=True)
-
-
-def on_one_line(quote: str) -> str:
-    """Return a quote without line breaks and its own quotation marks."""
-    return " ".join(quote.split()).strip(" \"'")
-
-
-def holds_quote(text: str, quote: str) -> bool:
-    """Tell whether a quote stands in a text, whatever the spelling of quotation marks, dashes, spaces and case.
-
-    Example:
-        >>> holds_quote("I`ve moved  to Lisbon!", "i've moved to Lisbon"), holds_quote("a catalogue", "cat")
-        (True, False)
-    """
-    wanted, written = _plain(quote).strip(_EDGES), _plain(text)
-    if not any(character.isalnum() for character in wanted):
-        return False
-    start = written.find(wanted)
-    while start >= 0:
-        end = start + len(wanted)
-        if not (_cuts(written[max(0, start - 2) : start], wanted[:2]) or _cuts(wanted[-2:], written[end : end + 2])):
-            return True
-        start = written.find(wanted, start + 1)
-    return False
-
-
-def _plain(text: str) -> str:
-    return " ".join(normalize("NFC", normalize("NFC", text.translate(_SPELLINGS)).casefold()).split())
-
-
-def _cuts(left: str, right: str) -> bool:
-    """Tell whether a boundary runs through a number, or through a word of a script that has spaces."""
-    if not left or not right:
-        return False
-    if right[0] in _IN_NUMBERS:
-        return left[-1].isdigit() and right[1:].isdigit()
-    if left[-1] in _IN_NUMBERS:
-        return left[:-1].isdigit() and right[0].isdigit()
-    return _spaced(left[-1]) and _spaced(right[0])
-
-
-def _spaced(character: str) -> bool:
-    return character.isdigit() or (character.isalpha() and character.lower() != character.upper())
 
 
 def _refused(code: Refused, claim: Claim, problem: str) -> Refusal:

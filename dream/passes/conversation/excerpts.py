@@ -11,7 +11,7 @@ from dream.passes.prompts import PromptTurn
 from dream.passes.terms import terms_of
 
 ASSISTANT: Final = "assistant"
-_PART: Final = 300
+_PART: Final = 200
 """Characters of a part at most."""
 _MOST_ANSWERED: Final = 2
 """Parts that a person answers to, the opening and the end aside."""
@@ -29,7 +29,7 @@ def excerpts(shown: Sequence[PromptTurn]) -> list[PromptTurn]:
     """Return turns as they are shown to readers: of an assistant's long ones the parts that people may refer to.
 
     These are the opening, the sentences that share most words with what people said right before and after it, and the
-    end, which is what is answered most often; each at most 300 characters. A quote is held against the whole turn.
+    end, which is what is answered most often; each at most 200 characters. A quote is held against the whole turn.
     """
     return [
         replace(one, turn=replace(one.turn, content=_excerpt(one.turn.content, _around(shown, place))))

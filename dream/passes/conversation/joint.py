@@ -7,19 +7,28 @@ cursor, its exchange and its report. A part that is missing or is no object is a
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, Final, Protocol, cast, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 import orjson
 
 from agentcore.domain.conversation import Turn
-from agentcore.llm.chat import ChatMessage, ChatRequest, ChatRole, ResponseFormat
+from agentcore.llm.chat import ChatMessage, ChatRequest, ChatRole, ResponseFormat, estimate_tokens
 from agentcore.stores.storage import ReadView
 from dream.directives import KNOWN
 from dream.domain.rounds import Version
 from dream.domain.step import Batch, Packing
 from dream.passes.conversation.excerpts import ASSISTANT, LONGEST, excerpts
-from dream.passes.conversation.turn_pass import NewTurns, SessionExcerpt, packed, read_new, tokens_of
-from dream.passes.prompts import PromptTurn, ReaderPart, fenced, quoted, shown_turns, system_text
+from dream.passes.conversation.turn_pass import NewTurns, SessionExcerpt, packed, read_new
+from dream.passes.prompts import (
+    PartForm,
+    PromptTurn,
+    ReaderPart,
+    fenced,
+    quoted,
+    said_line,
+    shown_turns,
+    system_text,
+)
 from dream.passes.protocol import ModelContext, ModelPass
 from dream.passes.verified_exchange import VerifiedExchange
 
@@ -27,6 +36,9 @@ READING: Final = "reading"
 """What the question is for, as a client is told."""
 KIND: Final = "joint"
 """The kind of a batch that several readers share."""
+_SHARE_ANSWERED: Final = 0.8
+"""So much of an answer at most is expected to be used."""
+_ANSWERED_EACH, _ANSWERED_PER_TOKEN, _MOST_ANSWERED = 10, 1.0, 150
 _SHARE_BESIDE: Final = 0.25
 """So much of a prompt at most goes to what stands beside the new turns, for all readers together."""
 
@@ -100,7 +112,8 @@ async def _packings(together: Sequence[tuple[JointReader, ModelContext, NewTurns
         overlap=_limits(context)[1],
         most=terms.batch_turns,
         kind=KIND,
-        weigh=tokens_of if terms.whole_turns else _weigh,
+        weigh=lambda turn: _weigh(turn, whole=terms.whole_turns),
+        answered=lambda turn: _answered(turn) / (_SHARE_ANSWERED * context.options.model.answer_tokens),
     )
     said = {turn.id: turn for session in sessions for turn in session.turns}
     of_batch = {batch.number: [said[one] for one in batch.member_ids] for batch in batches}
@@ -122,9 +135,18 @@ async def _packings(together: Sequence[tuple[JointReader, ModelContext, NewTurns
     }
 
 
-def _weigh(turn: Turn) -> int:
-    """Return what a turn takes of which an excerpt may be shown, at most."""
-    return tokens_of(replace(turn, content=turn.content[:LONGEST]) if turn.role == ASSISTANT else turn)
+def _weigh(turn: Turn, *, whole: bool) -> int:
+    """Return what the line of a turn takes at most, its line break and a heading of its own included."""
+    is_cut = turn.role == ASSISTANT and not whole
+    shown = replace(turn, content=turn.content[:LONGEST]) if is_cut else turn
+    return estimate_tokens(f"{said_line('t9999', shown, is_new=False)}\n")
+
+
+def _answered(turn: Turn) -> float:
+    """Return how many tokens an answer takes that tells what a turn holds, as measured on recorded answers."""
+    if turn.role == ASSISTANT:
+        return 0
+    return _ANSWERED_EACH + min(_MOST_ANSWERED, _ANSWERED_PER_TOKEN * estimate_tokens(turn.content))
 
 
 def _with_beside(view: ReadView, batch: Batch, beside: Sequence[Version]) -> Batch:
@@ -135,13 +157,14 @@ def _with_beside(view: ReadView, batch: Batch, beside: Sequence[Version]) -> Bat
 
 
 _INTRODUCTION: Final = """\
-Several readers look at the same turns, each for something of its own. Answer with one object that has a part for each
-of them. What stands below under a part's name is for that part alone; the part is what is called the answer there.
-Handles mean the same in all parts. Tell the same thing in one part only, the first it belongs to. A turn stands under
-the heading of its session and day, with its time (UTC), its speaker's role and name, and the mark `read-before` if it
-was read before."""
-_NAMES: Final = "The parts of the answer are: {names}."
-_TURNS: Final = "Turns, by session, in the order they were said:"
+Several readers look at the same turns, each for something of its own. What stands under a part's name is for that part
+alone. Tell each thing in one part only, the first it belongs to. A turn stands under its session and day; it has its
+speaker, by role or name, and `read-before` if it is not new. Whatever is told cites at least one new turn; what an
+assistant said counts only beside the later turn of the user who took it up.
+Answer with one object that has a list for each part. A row is a list of texts in the order of its columns; what has
+no value is "", and may be left out at the end. Several handles in one text have spaces between them, tags commas."""
+_NAMES: Final = "The object: {{{lists}}}; an empty list is a good answer."
+_TURNS: Final = "Turns:"
 
 
 def joint_request(context: ModelContext, parts: Sequence[ReaderPart], shown: Sequence[PromptTurn]) -> ChatRequest:
@@ -155,7 +178,7 @@ def joint_request(context: ModelContext, parts: Sequence[ReaderPart], shown: Seq
     for one in parts:
         own = [context.directives[name] for name in one.instructions if name not in common]
         told.append("\n\n".join((f'# Part "{one.reader}"', *own, one.contract)))
-    told.append(_NAMES.format(names=", ".join(f'"{one.reader}"' for one in parts)))
+    told.append(_NAMES.format(lists=", ".join(f'"{one.reader}": [...]' for one in parts)))
     told_of = shown if context.options.reading.whole_turns else excerpts(shown)
     blocks = [*(block for one in parts for block in one.blocks), fenced(context.marker, _TURNS, turn_lines(told_of))]
     return ChatRequest(
@@ -195,24 +218,21 @@ def turn_lines(shown: Iterable[PromptTurn]) -> list[str]:
         ...     occurred_at=at, recorded_at=at,
         ... )
         >>> print("\n".join(turn_lines([PromptTurn("t1", turn, True, 0)])))
-        session="s7" Thursday 2025-05-08
-        [t1] 18:02 user "Marta": "No fish."
+        session="s7" Thursday 2025-05-08 18:02
+        [t1] "Marta": "No fish."
     """
     lines: list[str] = []
     for (session, _), turns in groupby(shown, lambda one: (one.turn.session_id, one.turn.occurred_at.date())):
         said = list(turns)
-        lines.append(f"session={quoted(session)} {said[0].turn.occurred_at:%A %Y-%m-%d}")
-        for one in said:
-            speaker = "" if one.turn.speaker is None else f" {quoted(one.turn.speaker)}"
-            by = f"{one.turn.role}{speaker}{'' if one.is_new else ' read-before'}"
-            lines.append(f"[{one.handle}] {one.turn.occurred_at:%H:%M} {by}: {quoted(one.turn.content)}")
+        lines.append(f"session={quoted(session)} {said[0].turn.occurred_at:%A %Y-%m-%d %H:%M}")
+        lines += [said_line(one.handle, one.turn, is_new=one.is_new) for one in said]
     return lines
 
 
 async def joint_question(
     readers: Sequence[tuple[JointReader, ModelContext]], batch: Batch
-) -> tuple[ChatRequest, tuple[str, ...]] | None:
-    """Return the question that readers share about *batch*, and who of them is in it; None if fewer than two are."""
+) -> tuple[ChatRequest, dict[str, PartForm]] | None:
+    """Return the question that readers share about *batch*, and the form of each part; None for fewer than two."""
     found = [(await reader.part(context, batch), context) for reader, context in readers]
     parts = [(part, context) for part, context in found if part is not None]
     if len(parts) < 2:
@@ -223,14 +243,10 @@ async def joint_question(
     stored = await context.read(lambda view: view.turns.get_many(batch.record_ids))
     shown = shown_turns(batch, {turn.id: turn for turn in stored})
     request = joint_request(context, [part for part, _ in parts], shown)
-    return request, tuple(part.reader for part, _ in parts)
+    return request, {part.reader: part.form for part, _ in parts}
 
 
-def parts_of(answer: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
-    """Return the parts of an answer as the JSON that each reader reads; without those that are missing or no object."""
-    found = {name: answer.get(name) for name in names}
-    return {
-        name: orjson.dumps(cast("dict[str, Any]", part)).decode()
-        for name, part in found.items()
-        if isinstance(part, dict)
-    }
+def parts_of(answer: Mapping[str, Any], forms: Mapping[str, PartForm]) -> dict[str, str]:
+    """Return the parts of an answer as the JSON that each reader reads; without those that are missing or no list."""
+    found = {name: form.as_answer(answer.get(name)) for name, form in forms.items()}
+    return {name: orjson.dumps(part).decode() for name, part in found.items() if part is not None}

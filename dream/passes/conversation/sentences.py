@@ -7,7 +7,7 @@ from agentcore.domain.evidence import Evidence, EvidenceVerdict, exact_words
 from dream.domain.verification import EvidenceLine
 from dream.guards.languages import ABBREVIATED
 from dream.guards.patterns import lazy_pattern
-from dream.passes.conversation.evidence import holds_quote
+from dream.passes.conversation.quotes import holds_quote
 
 _END: Final = lazy_pattern(
     r"(?<=[.!?\u2026\u061f][\p{Pe}\p{Pf}\"']*)\s+(?!\p{Ll})|(?<=[\u3002\uff01\uff1f][\p{Pe}\p{Pf}]*)(?![\p{Pe}\p{Pf}])|\s*\n\s*"

@@ -46,6 +46,7 @@ class _Piece:
     members: list[Turn] = field(default_factory=list[Turn])
     beside: list[Turn] = field(default_factory=list[Turn])
     tokens: int = 0
+    answered: float = 0.0
 
 
 def tokens_of(turn: Turn) -> int:
@@ -61,6 +62,7 @@ def packed(
     most: int | None = None,
     kind: str = KIND,
     weigh: Callable[[Turn], int] = tokens_of,
+    answered: Callable[[Turn], float] | None = None,
 ) -> tuple[tuple[Batch, ...], tuple[Refusal, ...]]:
     """Partition new turns into batches.
 
@@ -74,32 +76,37 @@ def packed(
         most: New turns in a batch at most; None for as many as have room.
         kind: What the batches are called.
         weigh: Returns what the line of a turn takes.
+        answered: Returns which share of an answer a turn takes; None if that bounds nothing.
 
     Returns:
         The batches, and the refusals of turns that are too long for a prompt of their own.
     """
     refused: list[Refusal] = []
     groups: list[list[_Piece]] = []
-    used, held = room, 0
+    terms = _Terms(room, overlap, most, weigh, answered or (lambda _: 0.0))
+    used, held, told = room, 0, 0.0
     for session in sessions:
-        for piece in _pieces(session, _Terms(room, overlap, most, weigh), refused):
-            if used + piece.tokens > room or (most is not None and held + len(piece.members) > most):
+        for piece in _pieces(session, terms, refused):
+            is_full = most is not None and held + len(piece.members) > most
+            if used + piece.tokens > room or is_full or told + piece.answered > 1:
                 groups.append([])
-                used = held = 0
+                used, held, told = 0, 0, 0.0
             groups[-1].append(piece)
             used += piece.tokens
             held += len(piece.members)
+            told += piece.answered
     return tuple(_batch(number, pieces, kind) for number, pieces in enumerate(groups, 1)), tuple(refused)
 
 
 @dataclass(frozen=True, slots=True)
 class _Terms:
-    """What bounds a piece: tokens, turns shown before it, new turns; and what a turn weighs."""
+    """What bounds a piece: tokens, turns shown before it, new turns; what a turn weighs, and takes of an answer."""
 
     room: int
     overlap: int
     most: int | None
     weigh: Callable[[Turn], int]
+    answered: Callable[[Turn], float]
 
 
 def _pieces(session: SessionExcerpt, terms: _Terms, refused: list[Refusal]) -> Iterator[_Piece]:
@@ -111,13 +118,16 @@ def _pieces(session: SessionExcerpt, terms: _Terms, refused: list[Refusal]) -> I
             problem = f"turn {turn.id} takes {tokens:,} tokens and {room:,} are free: raise model.prompt_tokens"
             refused.append(Refusal(Refused.PROMPT_TOO_LONG, problem))
             continue
-        if not piece.members or piece.tokens + tokens > room or len(piece.members) == terms.most:
+        share = terms.answered(turn)
+        is_full = piece.tokens + tokens > room or len(piece.members) == terms.most or piece.answered + share > 1
+        if not piece.members or is_full:
             if piece.members:
                 yield piece
             before = said[-terms.overlap :] if terms.overlap else ()
             piece = _opened(before, min(room // _SHARE_BESIDE, room - tokens), terms.weigh)
         piece.members.append(turn)
         piece.tokens += tokens
+        piece.answered += share
         said.append(turn)
     if piece.members:
         yield piece

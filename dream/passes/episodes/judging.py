@@ -11,7 +11,8 @@ from agentcore.domain.text import clean_tags
 from dream.domain.built_in_passes import EPISODE_EXTRACTION
 from dream.domain.proposal import Refusal
 from dream.guards.secrets import secret_in
-from dream.passes.conversation.evidence import EvidenceTimes, TurnEvidence, holds_quote, subject_time_of
+from dream.passes.conversation.evidence import EvidenceTimes, TurnEvidence, subject_time_of
+from dream.passes.conversation.quotes import holds_quote
 from dream.passes.conversation.reconcile import Reconciler, Reinforcement
 from dream.passes.conversation.statement import (
     StatementRules,

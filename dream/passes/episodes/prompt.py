@@ -24,7 +24,7 @@ from dream.passes.answers import (
     item_schema,
     read_items as read_list,
 )
-from dream.passes.prompts import ReaderPart, build_request, fenced
+from dream.passes.prompts import PartForm, ReaderPart, build_request, fenced
 from dream.passes.protocol import ModelContext
 
 _MOST_EPISODES: Final = 100
@@ -61,8 +61,8 @@ class EpisodeItem(AnswerItem):
         validation_alias="sourceTurns"
     )
     """Turns that it cites."""
-    quote: Annotated[Text, Otherwise(Refused.QUOTE_NOT_FOUND, "{} has no text as its quote")]
-    """Words that stand in one of them."""
+    quote: Annotated[Text | None, Otherwise(Refused.QUOTE_NOT_FOUND, "{} has no text as its quote")] = None
+    """Words that stand in one of them; None for the sentence that has most words of the episode."""
 
     _content = field_validator("content", mode="before")(blank_if_known)
 
@@ -75,20 +75,28 @@ def read_items(answer: Mapping[str, Any]) -> tuple[list[EpisodeItem], list[Refus
     return read_list(answer, "toSave", EpisodeItem, what="episodes", most=_MOST_EPISODES)
 
 
-CONTRACT: Final = """\
-Answer with {"toSave": [...]}; an empty list is a good answer when nothing happened that is worth it. Each item has:
-- "existing": the handle of an episode below, such as "e7", if the turns come back to it; leave it out for a new one;
-- "content": one event: one sentence of at most 25 words in the third person and the past tense, in the turns' own words
-  and language (a new one);
-- "eventType": "conversation", "task", "decision", "discovery" or "problem" (a new one);
-- "actor": the name of whoever it happened through, or "user" or "assistant" (a new one);
-- "tags": a list of words, and "importance": 0.2 to 0.95; both may be left out;
-- "subjectTime": when it happened, if the turns say so: "2025-06-14", "2025-06", "2020..2023";
-- "sourceTurns": the handles of the turns that tell it, such as ["t3"]. At least one of them must be new, not marked as
-  read before. What an assistant said counts only together with the later turn of the user who took it up;
-- "quote": words copied from one of these turns, unchanged, that show it.
-Another reader checks "content" against the turns cited."""
+_NEW: Final = """\
+At least one turn cited must be new. What an assistant said counts only beside the later turn of the user who took
+it up."""
+CONTRACT: Final = f"""\
+Answer with {{"toSave": [...]}}; an empty list is a good answer. Each item has "sourceTurns", the handles of the
+turns that tell it, such as ["t3"]; and for an episode that is known and met again "existing", its handle, such as
+"e7"; for a new one "content", one event in one sentence of at most 25 words in the past tense; "eventType":
+"conversation", "task", "decision", "discovery" or "problem"; "actor"; and, as far as they say something, "tags",
+"importance" (0.2 to 0.95), "subjectTime" ("2025-06-14", "2020..2023") and "quote", words copied from one of these
+turns.
+{_NEW}"""
 """What the host reads of an answer, said here so that a directive of somebody's own cannot change it."""
+_ROWS: Final = """\
+A row: sourceTurns, content, eventType, actor, tags, importance, subjectTime if it is not the day of the turn. As in
+["t3", "Ines had the plumber cancelled.", "decision", "Ines", "heating, house, repair", 0.6]
+What is met again: its sourceTurns and its handle alone, as in ["t1", "e4"]."""
+_PART: Final = PartForm(
+    "toSave",
+    columns=("sourceTurns", "content", "eventType", "actor", "tags", "importance", "subjectTime"),
+    lists=frozenset({"sourceTurns", "tags"}),
+    again="existing",
+)
 
 _KNOWN: Final = "Episodes that are known already and may be met again:"
 _TURNS: Final = "Turns, by session, in the order they were said:"
@@ -114,4 +122,4 @@ def question(
 def part(context: ModelContext, known: Sequence[str], *, directives: Sequence[str], reader: str) -> ReaderPart:
     """Return what the pass adds to a question that it shares, with the episodes that are known."""
     blocks = [fenced(context.marker, _KNOWN, known)] if known else []
-    return ReaderPart(reader=reader, instructions=directives, contract=CONTRACT, form=_FORM, blocks=blocks)
+    return ReaderPart(reader=reader, instructions=directives, contract=_ROWS, form=_PART, blocks=blocks)

@@ -10,7 +10,8 @@ from agentcore.domain.memory import Level, MemoryEntry
 from agentcore.domain.text import DEFAULT_CATEGORY, clean_category
 from dream.domain.proposal import Refusal
 from dream.guards.secrets import secret_in
-from dream.passes.conversation.evidence import EvidenceTimes, TurnEvidence, holds_quote, subject_time_of
+from dream.passes.conversation.evidence import EvidenceTimes, TurnEvidence, subject_time_of
+from dream.passes.conversation.quotes import holds_quote
 from dream.passes.conversation.reconcile import EntryDraft, Reconciler, Reinforcement
 from dream.passes.conversation.statement import (
     StatementRules,

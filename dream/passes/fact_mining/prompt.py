@@ -20,7 +20,7 @@ from dream.passes.answers import (
     item_schema,
     read_items as read_list,
 )
-from dream.passes.prompts import PromptTurn, ReaderPart, build_request, fenced, line, quoted
+from dream.passes.prompts import PartForm, PromptTurn, ReaderPart, build_request, fenced, line, quoted
 from dream.passes.protocol import ModelContext
 
 _MOST_FACTS: Final = 250
@@ -43,8 +43,8 @@ class FactItem(AnswerItem):
         Handles, Otherwise(Refused.NO_SOURCES, "{} cites no turn", if_no_handle="{} cites something that is no handle")
     ] = Field(validation_alias="sourceTurns")
     """Turns that it cites."""
-    quote: Annotated[Text, Otherwise(Refused.QUOTE_NOT_FOUND, "{} has no text as its quote")]
-    """Words that stand in one of them."""
+    quote: Annotated[Text | None, Otherwise(Refused.QUOTE_NOT_FOUND, "{} has no text as its quote")] = None
+    """Words that stand in one of them; None for the sentence that has most words of the fact."""
 
 
 _FORM: Final = answer_form("facts", facts=item_schema(FactItem))
@@ -55,21 +55,24 @@ def read_items(answer: Mapping[str, Any]) -> tuple[list[FactItem], list[Refusal]
     return read_list(answer, "facts", FactItem, what="facts", most=_MOST_FACTS)
 
 
-CONTRACT: Final = """\
-Answer with {"facts": [...]}; an empty list is a good answer when the turns hold nothing to remember. Each fact has:
-- "content": one claim about one subject that can be understood alone: one sentence of at most 25 words in the third
-  person, in the turns' own words and language; what makes two claims is two facts;
-- "category": a slash path such as "people/ana" or "general", and "tags": six to ten search words, or [];
-- "importance": 0 to 1, may be left out;
-- "subject": whom or what it is about, by the name that was said; "topic": what of that, in at most three words, one of
-  the topics in use where one fits; both may be left out;
-- "subjectTime": when it is about, if the turns say so: "2025", "2025-06", "2025-06-14" or "2020..2023", "2020..?";
-- "sourceTurns": the handles of the turns that say it, such as ["t3"]. At least one of them must be new, not marked
-  as read before. What an assistant said counts only together with the later turn of the user who took it up;
-- "quote": words copied from one of these turns, unchanged, that show it.
-Another reader checks each fact against the turns it cites. A relative date such as "last Tuesday" may be written out:
-count from the `at` of its turn."""
+_NEW: Final = """\
+At least one turn cited must be new. What an assistant said counts only beside the later turn of the user who took
+it up."""
+CONTRACT: Final = f"""\
+Answer with {{"facts": [...]}}; an empty list is a good answer. Each fact has "content", one claim in one sentence
+of at most 25 words in the third person; "category" and "tags"; "sourceTurns", the handles of the turns that say it,
+such as ["t3"]; and, as far as they say something, "subject", "topic", "importance" (0 to 1), "subjectTime" ("2025",
+"2025-06-14", "2020..?") and "quote", words copied from one of these turns.
+{_NEW}"""
 """What the host reads of an answer, said here so that a directive of somebody's own cannot change it."""
+_ROWS: Final = """\
+A row: sourceTurns, content, category, subject, topic, tags, subjectTime, importance if it is not 0.5. As in
+["t2 t3", "Rui has hay fever.", "health", "Rui", "allergies", "allergy, pollen, illness, outdoors", "", 0.9]"""
+_PART: Final = PartForm(
+    "facts",
+    columns=("sourceTurns", "content", "category", "subject", "topic", "tags", "subjectTime", "importance"),
+    lists=frozenset({"sourceTurns", "tags"}),
+)
 
 _TITLE: Final = "Turns, by session, in the order they were said:"
 _TOPICS: Final = "Topics in use:"
@@ -102,7 +105,7 @@ def question(
 def part(context: ModelContext, topics: Sequence[str], *, directives: Sequence[str], reader: str) -> ReaderPart:
     """Return what fact mining adds to a question that it shares."""
     blocks = _introduced(context.marker, topics)[1:]
-    return ReaderPart(reader=reader, instructions=directives, contract=CONTRACT, form=_FORM, blocks=blocks)
+    return ReaderPart(reader=reader, instructions=directives, contract=_ROWS, form=_PART, blocks=blocks)
 
 
 def _introduced(marker: str, topics: Sequence[str]) -> list[str]:

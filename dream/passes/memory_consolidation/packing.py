@@ -4,9 +4,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from agentcore.domain.evidence import SourceKind
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.signals import Feedback
 from agentcore.domain.temporal import to_micros
+from agentcore.domain.text import DEFAULT_CATEGORY
 from agentcore.llm.chat import estimate_tokens
 from agentcore.stores.storage import ReadView
 from agentcore.stores.values import EntryMaterial
@@ -117,6 +119,11 @@ async def _unmined(context: ModelContext) -> list[Feedback]:
     return await context.read(lambda view: unread_feedback(view, context, cursor))
 
 
+def _is_filed(entry: MemoryEntry) -> bool:
+    """Tell whether a reader wrote an entry by the same rules: alone, it needs no second look."""
+    return entry.category != DEFAULT_CATEGORY and any(one.kind is SourceKind.TURN for one in entry.sources)
+
+
 class _Packer:
     """Makes the batches of one run."""
 
@@ -135,7 +142,12 @@ class _Packer:
         """Return the batches of what is new, with what is like it."""
         weights = self._weights(found.entries.values())
         fresh = {item.id for item in found.fresh}
-        groups = [group for group in gather(weights, found.pairs, self._bounds) if not fresh.isdisjoint(group)]
+        groups = [
+            group
+            for group in gather(weights, found.pairs, self._bounds)
+            if not fresh.isdisjoint(group)
+            and not (len(group) == 1 and all(_is_filed(found.entries[one]) for one in group))
+        ]
         calls = fill(groups, weights, self._bounds)
         guests = beside(calls, found.pairs, weights, self._bounds)
         return [

@@ -19,14 +19,8 @@ from dream.domain.reasons import Refused
 from dream.domain.verification import EvidenceLine
 from dream.guards.patterns import lazy_pattern
 from dream.options import PreferenceOptions
-from dream.passes.conversation.evidence import (
-    Claim,
-    TurnEvidence,
-    beside_of,
-    cited_turns,
-    holds_quote,
-    on_one_line,
-)
+from dream.passes.conversation.evidence import TurnEvidence, beside_of, cited_turns
+from dream.passes.conversation.quotes import holds_quote, on_one_line
 from dream.passes.conversation.statement import (
     StatementRules,
     TurnStatement,
@@ -94,6 +88,7 @@ class _OfTurns:
     label: str
     handles: tuple[str, ...]
     quote: str
+    content: str = ""
 
 
 def occasions_of(
@@ -121,7 +116,7 @@ def occasions_of(
     if any(handle not in feedback for handle in of_feedback):
         return Refusal(Refused.STALE_SOURCE, f"{item.label} cites feedback that is gone")
     signals = tuple(feedback[handle] for handle in of_feedback if feedback[handle].kind in _OF_PEOPLE)
-    quoted = _quoted(claim, valid, signals)
+    quoted = _quoted(item.quote, valid, signals)
     if quoted is None:
         return Refusal(Refused.QUOTE_NOT_FOUND, f"{item.label} has a quote that none of the people it cites said")
     turns = tuple(one.turn for one in valid)
@@ -141,11 +136,11 @@ def too_few(item: PreferenceItem, occasions: Occasions, terms: PreferenceOptions
     return Refusal(Refused.TOO_FEW_CITATIONS, problem)
 
 
-def _quoted(claim: Claim, valid: Sequence[PromptTurn], signals: Sequence[Feedback]) -> Turn | None:
+def _quoted(quote: str, valid: Sequence[PromptTurn], signals: Sequence[Feedback]) -> Turn | None:
     """Return the turn of a person that holds the quote; the newest one if only feedback does."""
     heard = [one.turn for one in valid if one.turn.role == "user"]
-    holder = next((turn for turn in heard if holds_quote(turn.content, claim.quote)), None)
-    if holder is None and any(holds_quote(feedback_text(one), claim.quote) for one in signals):
+    holder = next((turn for turn in heard if holds_quote(turn.content, quote)), None)
+    if holder is None and any(holds_quote(feedback_text(one), quote) for one in signals):
         return heard[-1]
     return holder
 

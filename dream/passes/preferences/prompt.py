@@ -23,7 +23,7 @@ from dream.passes.answers import (
     item_schema,
     read_items as read_list,
 )
-from dream.passes.prompts import ReaderPart, build_request, fenced
+from dream.passes.prompts import PartForm, ReaderPart, build_request, fenced
 from dream.passes.protocol import ModelContext
 
 _MOST_ITEMS: Final = 50
@@ -95,20 +95,16 @@ def _deletions(given: object) -> list[Refusal]:
     return [Refusal.of(Refused.NO_SUCCESSOR, named)] if named else []
 
 
-CONTRACT: Final = """\
-Answer with {"toSave": [...]}; an empty list is a good answer when nobody showed a lasting preference. Each item has:
-- "existing": the handle of a known preference, such as "e9", if it is shown again; leave it out for a new one;
-- "supersedes": the handle of a known preference that the new one contradicts, if there is one;
-- "content": one wish: one sentence of at most 25 words in the third person, in the language of the turns (a new one);
-- "sentiment": "irritated", "frustrated" or "casual" (a new one);
-- "tags": a list of words, and "importance": 0 to 1; both may be left out;
-- "requiresUserPermission": true if it is about security, credentials or money;
-- "sourceIds": the handles of all turns and feedback that show it, such as ["t3", "f12"]. At least one of them must be a
-  new turn, not marked as read before. Each turn of the user, and each correction or thumb, counts as one occasion; what
-  the assistant said counts as none;
-- "quote": words copied from one of them, unchanged, that show it.
-Another reader checks "content" against what is cited."""
+_FIELDS: Final = """\
+Each item has "sourceIds", the handles of all turns and feedback that show it, such as ["t3", "f12"], and "quote", words
+copied from one of them; one that is known and shown again "existing", its handle, such as "e9"; a new one "content",
+"sentiment" ("irritated", "frustrated" or "casual") and, as far as they say something, "tags", "importance",
+"requiresUserPermission" and "supersedes", a handle."""
+CONTRACT: Final = f"""\
+Answer with {{"toSave": [...]}}; an empty list is a good answer. {_FIELDS}"""
 """What the host reads of an answer, said here so that a directive of somebody's own cannot change it."""
+_ITEMS: Final = f"Items, no rows. {_FIELDS}"
+_PART: Final = PartForm("toSave", item_schema(PreferenceItem))
 
 _KNOWN: Final = "Preferences that are known already:"
 _FEEDBACK: Final = "Feedback, oldest first:"
@@ -140,7 +136,7 @@ def part(
 ) -> ReaderPart:
     """Return what the pass adds to a question that it shares, with the preferences that are known and feedback."""
     blocks = _beside(context.marker, known, feedback)
-    return ReaderPart(reader=reader, instructions=directives, contract=CONTRACT, form=_FORM, blocks=blocks)
+    return ReaderPart(reader=reader, instructions=directives, contract=_ITEMS, form=_PART, blocks=blocks)
 
 
 def _beside(marker: str, known: Sequence[str], feedback: Sequence[str]) -> list[str]:

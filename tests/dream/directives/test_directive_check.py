@@ -38,7 +38,7 @@ def test_an_unusable_one_says_who_does_nothing(tmp_path: Path):
     found = check(tmp_path, **{"memory-rules.md": " "})
     assert unlike_fine(found) == {"memory-rules": Verdict.WRONG}
     assert "it is empty" in found["memory-rules"].detail
-    assert "fact-mining, memory-consolidation, episodes and preferences cannot work" in found["memory-rules"].remedy
+    assert "fact-mining, episodes, preferences and memory-consolidation cannot work" in found["memory-rules"].remedy
 
 
 def test_one_that_leaves_out_what_the_answer_needs_is_noted_word_by_word(tmp_path: Path):

@@ -17,6 +17,7 @@ from agentcore.llm.chat import ChatClient, ModelTier
 from agentcore.llm.openai_client import OpenAIChatClient
 from agentcore.llm.settings import ChatOptions, from_environment
 from dream.domain.report import Outcome
+from dream.interfaces.benchmark.asking import NAME, AnswerFolder
 from dream.interfaces.benchmark.recalling import STORES, RecallResult, measure_recall
 from dream.interfaces.benchmark.recordings import Quotes, RecordedClient, Recording
 from dream.interfaces.benchmark.result import Cost, Result, total
@@ -56,6 +57,7 @@ async def bench(
     file_format: Annotated[BenchmarkFormat, Parameter(name="--format")] = BenchmarkFormat.AUTO,
     samples: Annotated[list[str] | None, Parameter(name="--sample", negative="")] = None,
     model: bool = False,
+    ask: Path | None = None,
     record: Path | None = None,
     replay: Path | None = None,
     session: CliSession,
@@ -70,11 +72,12 @@ async def bench(
         file_format: What the files are; auto finds out.
         samples: Only this sample; give the option once for each.
         model: Let the dreams ask the model that the environment names; else only the passes run that ask none.
+        ask: Write what the dreams ask into files of this folder, and wait for the files with the answers.
         record: Keep the model's answers in this file; what it holds already is not asked again.
         replay: Take the model's answers from this file and ask no model.
         session: Where output goes.
     """
-    asking = _asking(what, model=model, record=record, replay=replay)
+    asking = _asking(what, _Answerers(model=model, ask=ask, replay=replay), record)
     if not (files or session.is_data_given):
         remedy = f"name the file with the conversations, as in `dream bench {what.value} locomo10.json`"
         raise MissingSettingError(what="argument FILES", remedy=remedy)
@@ -92,15 +95,19 @@ class _Asking:
 
     Args:
         options: The model; None for none.
+        folder: Where answers are written by hand; None if none are.
         recording: Where its answers are kept, or come from.
     """
 
     options: ChatOptions | None = None
+    folder: Path | None = None
     recording: Recording | None = None
 
     @property
     def model(self) -> str | None:
         """The name of the model that answers, or answered when its answers were recorded."""
+        if self.folder is not None:
+            return NAME
         if self.options is not None:
             return self.options.model_of(ModelTier.DREAMING)
         models = {str(row["model"]) for row in self.recording.answers.values()} if self.recording else set[str]()
@@ -109,6 +116,9 @@ class _Asking:
     @asynccontextmanager
     async def client(self) -> AsyncGenerator[ChatClient | None]:
         """Open the connection to the model, if one is asked."""
+        if self.folder is not None:
+            yield AnswerFolder(self.folder)
+            return
         if self.options is None:
             yield None
             return
@@ -116,26 +126,45 @@ class _Asking:
             yield client
 
 
-def _asking(what: Benchmark, *, model: bool, record: Path | None, replay: Path | None) -> _Asking:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answerers:
+    """Who is to answer, as the command line says it."""
+
+    model: bool
+    ask: Path | None
+    replay: Path | None
+
+    def named(self) -> list[tuple[str, object]]:
+        """Return those that are given, by their options."""
+        told = {
+            "--model": self.model,
+            "--ask": self.ask and str(self.ask),
+            "--replay": self.replay and str(self.replay),
+        }
+        return [(name, value) for name, value in told.items() if value]
+
+
+def _asking(what: Benchmark, who: _Answerers, record: Path | None) -> _Asking:
     """Return who answers.
 
     Raises:
         InvalidOptionsError: the options contradict each other.
     """
-    if what is Benchmark.RECALL and (model or record or replay):
-        name, value = next((name, value) for name, value in _named(model, record, replay) if value)
+    given = [*who.named(), *([("--record", str(record))] if record else [])]
+    if what is Benchmark.RECALL and given:
+        name, value = given[0]
         raise InvalidOptionsError(field=name, value=value, allowed="leave it out: recall asks no model")
-    if replay and (model or record):
-        raise InvalidOptionsError(field="--replay", value=str(replay), allowed="give it alone: no model is asked")
-    if record and not model:
-        raise InvalidOptionsError(field="--record", value=str(record), allowed="give --model too: its answers are kept")
-    options = _configured_model() if model else None
-    path = record or replay
-    return _Asking(options=options, recording=Recording.read(path, must_exist=bool(replay)) if path else None)
-
-
-def _named(model: bool, record: Path | None, replay: Path | None) -> list[tuple[str, object]]:  # noqa: FBT001
-    return [("--model", model), ("--record", record and str(record)), ("--replay", replay and str(replay))]
+    if who.replay and len(given) > 1:
+        raise InvalidOptionsError(field="--replay", value=str(who.replay), allowed="give it alone: no model is asked")
+    if who.ask and who.model:
+        raise InvalidOptionsError(field="--ask", value=str(who.ask), allowed="leave out --model: one of them answers")
+    if record and not (who.model or who.ask):
+        allowed = "give --model or --ask too: their answers are kept"
+        raise InvalidOptionsError(field="--record", value=str(record), allowed=allowed)
+    options = _configured_model() if who.model else None
+    path = record or who.replay
+    recording = Recording.read(path, must_exist=bool(who.replay)) if path else None
+    return _Asking(options=options, folder=who.ask, recording=recording)
 
 
 async def _dream(

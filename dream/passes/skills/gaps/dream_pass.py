@@ -177,10 +177,11 @@ def _beside(context: ModelContext, shown: Sequence[OpeningTurn], known: _Backgro
     """Return what a question shows beside the turns, as arguments of `question`."""
     new = {one.turn.session_id for one in shown if one.is_new}
     texts = [one.turn.content for one in shown if one.turn.role == "user"]
+    openings = known.openings.with_turns(one.turn for one in shown)
     listed = known.catalogue.shown(texts, room=context.options.model.prompt_tokens // _SHARE)
     return {
-        "recurring": known.openings.recurring(new, most=context.options.skill_gaps.terms),
-        "openings": known.openings,
+        "recurring": openings.recurring(new, most=context.options.skill_gaps.terms),
+        "openings": openings,
         "skills": listed,
         "hidden": len(known.catalogue.skills) - len(listed),
     }

@@ -90,9 +90,8 @@ def with_openings(batch: Batch, turns: Sequence[Turn], openings: Openings, room:
     weights = {session: _tokens(turn) for session, turn in openings.turns.items()}
     beside = _beside(turns, openings, weights, room)
     new = {turn.session_id for turn in turns}
-    if len({turn.session_id for turn in (*turns, *beside) if turn.role == "user"}) < 2 or not openings.recurring(
-        new, most=1
-    ):
+    is_one = len({turn.session_id for turn in (*turns, *beside) if turn.role == "user"}) < 2
+    if is_one or not openings.with_turns(turns).recurring(new, most=1):
         return None
     return replace(batch, beside=(*batch.beside, *_versions(beside)))
 

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 from typing import Final
 
@@ -12,7 +12,7 @@ from agentcore.llm.chat import ChatRequest, estimate_tokens
 from agentcore.recall.tokenizer import Tokenizer
 from dream.domain.step import Batch
 from dream.passes.answers import answer_form, item_schema
-from dream.passes.prompts import ReaderPart, build_request, fenced, quoted
+from dream.passes.prompts import PartForm, ReaderPart, build_request, fenced, quoted
 from dream.passes.protocol import ModelContext
 from dream.passes.skills.answers import NewSkillDraft
 from dream.passes.terms import terms_of
@@ -68,6 +68,8 @@ class Catalogue:
 
 
 _FEWEST_SESSIONS = 2
+_SEVERAL, _COMMON = 6, 0.5
+"""From so many sessions on, what stands in more than this share of them tells nothing."""
 _SHORTEST = 2
 _LONGEST_WORD = 40
 
@@ -80,11 +82,13 @@ class Openings:
         turns: By session, the session begun last at the end.
         terms: By session, each term once.
         words: How each term is written most often.
+        names: Terms of the names of those who speak, which no request is about.
     """
 
     turns: Mapping[str, Turn]
     terms: Mapping[str, frozenset[str]]
     words: Mapping[str, str]
+    names: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, openings: Sequence[Turn], tokenizer: Tokenizer) -> "Openings":
@@ -100,12 +104,25 @@ class Openings:
                 if len(cut) == 1 and cut[0] in found and len(bare) <= _LONGEST_WORD:
                     spellings[cut[0]][bare] += 1
         words = {term: _commonest(counted) for term, counted in spellings.items()}
-        return cls({turn.session_id: turn for turn in openings}, terms, words)
+        names = frozenset(term for turn in openings for term in tokenizer.tokens(turn.speaker or ""))
+        return cls({turn.session_id: turn for turn in openings}, terms, words, names)
+
+    def with_turns(self, turns: Iterable[Turn]) -> "Openings":
+        """Return them with the terms of all that people say in these turns: a request may come late in a session."""
+        said: defaultdict[str, set[str]] = defaultdict(set)
+        names = set(self.names)
+        for turn in turns:
+            if turn.role == "user":
+                said[turn.session_id].update(filter(_tells, terms_of(turn.content)))
+                names.update(terms_of(turn.speaker or ""))
+        more = {session: self.terms.get(session, frozenset()) | found for session, found in said.items()}
+        return replace(self, terms={**self.terms, **more}, names=frozenset(names))
 
     def recurring(self, within: Collection[str], *, most: int) -> list[tuple[str, int]]:
         """Return terms of two sessions or more, at least one of them *within*, with the count of their sessions.
 
-        The most frequent come first.
+        The most frequent come first. What stands in most sessions is left out where there are several: greetings, and
+        the words of any language that stand everywhere; so are the names of those who speak.
 
         Example:
             >>> from datetime import UTC, datetime
@@ -122,7 +139,12 @@ class Openings:
         """
         counted = Counter(term for found in self.terms.values() for term in found)
         wanted = {term for session in within for term in self.terms.get(session, ())}
-        frequent = [(term, counted[term]) for term in wanted if counted[term] >= _FEWEST_SESSIONS]
+        most_sessions = len(self.terms) * (_COMMON if len(self.terms) >= _SEVERAL else 1)
+        frequent = [
+            (term, counted[term])
+            for term in wanted - self.names
+            if _FEWEST_SESSIONS <= counted[term] <= max(_FEWEST_SESSIONS, most_sessions)
+        ]
         return sorted(frequent, key=lambda item: (-item[1], item[0]))[:most]
 
     def written(self, term: str) -> str:
@@ -139,18 +161,16 @@ def _commonest(counted: Counter[str]) -> str:
 
 
 _FORM: Final = answer_form("skill_gaps", toSave=item_schema(NewSkillDraft))
-_CONTRACT: Final = """\
-Answer with {"toSave": [...]}; an empty list is a good answer. Each item is a new skill:
-- "name": a short lower-case path such as "summarize-emails" or "mail/summarize", which no skill of the catalogue has;
-- "summary": one line that says when to use it;
-- "content": the procedure in Markdown, as numbered steps;
-- "sourceTurns": handles of the users' turns that ask for it, from two different sessions or more, such as
-  ["t1", "t7"]; at least one of them is not marked as read before.
-Propose one only for a request of the same type that users made in two sessions or more and that no skill of the
-catalogue covers. Name nothing specific that no turn shown gives."""
+_FIELDS: Final = """\
+Each item is a new skill with "name", such as "mail/summarize", "summary", "content" in Markdown, and "sourceTurns", the
+handles of the users' turns that ask for it, from two sessions or more, such as ["t1", "t7"]."""
+_CONTRACT: Final = f"""\
+Answer with {{"toSave": [...]}}; an empty list is a good answer. {_FIELDS}"""
+_ITEMS: Final = f"Items, no rows. {_FIELDS}"
+_PART: Final = PartForm("toSave", item_schema(NewSkillDraft))
 
 _TURNS: Final = "Conversation, by session:"
-_TERMS: Final = "Recurring topics, counted by the host over the first message of each session (2 sessions or more):"
+_TERMS: Final = "Recurring topics, and in how many sessions:"
 _CATALOGUE: Final = "Catalogue of skills:"
 _NO_SKILLS: Final = "There is no skill yet."
 _HANDLE: Final = "t9999"
@@ -246,13 +266,13 @@ def part(
 ) -> ReaderPart:
     """Return what the pass adds to a question that it shares; the arguments are those of `question`."""
     blocks = _beside(context.marker, recurring, openings, skills, hidden)
-    return ReaderPart(reader=reader, instructions=directives, contract=_CONTRACT, form=_FORM, blocks=blocks)
+    return ReaderPart(reader=reader, instructions=directives, contract=_ITEMS, form=_PART, blocks=blocks)
 
 
 def _beside(
     marker: str, recurring: Sequence[tuple[str, int]], openings: Openings, skills: Sequence[Skill], hidden: int
 ) -> list[str]:
-    terms = [f"- {quoted(openings.written(term))}: {count} sessions" for term, count in recurring]
+    terms = [f"- {quoted(openings.written(term))}={count}" for term, count in recurring]
     return [
         *([fenced(marker, _TERMS, terms)] if terms else []),
         fenced(marker, _CATALOGUE, [catalogue_line(skill) for skill in skills]) if skills else _NO_SKILLS,
