@@ -26,7 +26,8 @@ from dream.stores import dream_stores
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
-    from pathlib import Path
+    from importlib import import_module
+from pathlib import Path
 
     from agentcore.domain.scope import Scope
     from agentcore.hosting.services import HostServices
@@ -182,6 +183,8 @@ class Forecaster:
 
     async def _shared(self, model_passes: Sequence[ModelPass]) -> dict[str, _Shared]:
         """Return what passes that read the same new turns would ask together, by pass."""
+        # Its first import takes longer than the event loop may stand still.
+        await asyncio.to_thread(import_module, "dream.passes.conversation.joint")
         from dream.passes.conversation.joint import JointReader, SharedReading, joint_question  # noqa: PLC0415 - as below
 
         readers: list[tuple[JointReader, ModelContext]] = []

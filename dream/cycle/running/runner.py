@@ -338,9 +338,9 @@ class Runner:
         That takes some tenths of a second: the event loop must not stand still for so long, nor the database be locked.
         """
         from dream.cycle.documents import delivery  # noqa: PLC0415 - as above
-        from dream.cycle.running import model_pass_run  # noqa: PLC0415
+        from dream.cycle.running import joint_reading, model_pass_run  # noqa: PLC0415
 
-        _ = delivery, model_pass_run
+        _ = delivery, joint_reading, model_pass_run
         for place in self._order:
             if place.name in names and self._options.is_on(place.name):
                 _ = place.dream_pass

@@ -103,15 +103,16 @@ def test_failed_wisps_are_nobodys_fault_and_a_conversation_is_fair():
 
 
 def reading(text: str, *records: str, marks: str = "") -> tuple[str, list[str]]:
-    cited = ",".join(f"r{place}" for place, _ in enumerate(records, 1))
-    lines = [*records, f"[s1c07a] evidence={cited}{marks} {quoted(text)}"]
+    cited = " ".join(f"r{place}" for place, _ in enumerate(records, 1))
+    lines = [*records, f"[s1] {cited}{marks}: {quoted(text)}"]
     (one,) = reply(*lines, before='Answer with {"readings": [...]}')["readings"]
-    assert (one["id"], one["leftOut"]) == ("s1c07a", [])
+    assert (one["id"], one["leftOut"]) == ("s1", [])
     return one["reading"], one["quotes"]
 
 
 def said(number: int, text: str, speaker: str, role: str = "user") -> str:
-    return f"[r{number}] at=2025-05-08T18:05Z Thursday role={role} speaker={quoted(speaker)} {quoted(text)}"
+    by = quoted(speaker) if role == "user" else f"{role} {quoted(speaker)}"
+    return f"[r{number}] {by}: {quoted(text)}"
 
 
 def test_read_a_second_time_what_was_copied_is_said_and_nothing_else():

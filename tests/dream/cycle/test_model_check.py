@@ -21,7 +21,7 @@ CHECKS = [
     row for name in ("model-check.json", "verify-checks.json") for row in orjson.loads((DIRECTIVES / name).read_bytes())
 ]
 RECORD = re.compile(r'^\[(r\d+)\].* ("(?:[^"\\]|\\.)*")$', re.MULTILINE)
-STATEMENT = re.compile(r'^\[(s\w+)\] evidence=(\S+).*? ("(?:[^"\\]|\\.)*")$', re.MULTILINE)
+STATEMENT = re.compile(r'^\[([s-z]\d+)\] ((?:r\d+ ?)+)[^"]*: ("(?:[^"\\]|\\.)*")$', re.MULTILINE)
 
 
 def honest(statement: str, evidence: str) -> bool:
@@ -64,7 +64,7 @@ class Model:
         records = {handle: orjson.loads(said) for handle, said in RECORD.findall(shown)}
         found: list[dict[str, object]] = []
         for handle, named, told in STATEMENT.findall(shown):
-            said = [records[one] for one in named.split(",")]
+            said = [records[one] for one in named.split()]
             reading = "says" if self.judges(orjson.loads(told), " ".join(said)) else "not_said"
             found.append({"id": handle, "reading": reading, "quotes": said, "leftOut": []})
         return orjson.dumps({"readings": found}).decode()
@@ -78,7 +78,7 @@ async def checked(world: World, model: Model):
 async def test_a_capable_model_may_verify_what_it_writes(world: World):
     model = Model()
     check = await checked(world, model)
-    assert (check.mode, check.prompt_tokens) == (VerificationMode.VERIFIED, 6_000)
+    assert (check.mode, check.prompt_tokens) == (VerificationMode.VERIFIED, 7_400)
     assert (check.context, check.context_is_longest, check.objects) == (SIZES[-1], True, check.answers)
     assert (check.true_accepted, check.false_accepted) == (7, 0)
 

@@ -92,7 +92,8 @@ async def test_all_readers_are_asked_in_one_question(world: World):
 
 
 async def test_they_find_what_they_find_alone(world: World):
-    other = replace(reading(world.elsewhere()), options=world.options)
+    alone = world.options.replace(reading=ReadingOptions(together=False))
+    other = replace(reading(world.elsewhere()), options=alone)
     world = reading(world)
     for one in (world, other):
         await evening(one)
@@ -120,7 +121,7 @@ async def test_what_the_question_cost_is_shared_and_nothing_of_it_is_lost(world:
     assert sum(one.input_tokens for one in spent) == pytest.approx(whole, abs=5)
 
 
-@pytest.mark.parametrize("broken", ['"nonsense"', "null", "[]", "7"])
+@pytest.mark.parametrize("broken", ['"nonsense"', "null", "true", "7"])
 async def test_a_part_that_is_no_object_is_asked_for_alone_and_harms_no_other(world: World, broken: str):
     def reply(request: ChatRequest) -> str:
         if not is_joint(request):
@@ -195,14 +196,16 @@ async def test_a_question_holds_as_many_new_turns_as_an_answer_has_room_for(worl
 
 
 async def test_what_stays_the_same_comes_first(world: World):
-    await evening(world)
+    await talk(world, "Rui has hay fever.", "We will tile the roof.", session="s1")
     world = reading(world)
     await dream(world)
     await talk(world, "Rui has hay fever again.", session="s9")
     await dream(world)
     first, second = (request.messages[0].content for request in world.chat.requests)
     same = next(place for place, (one, other) in enumerate(zip(first, second, strict=False)) if one != other)
-    assert estimate_tokens(first[:same]) >= 3_000
+    # Only the mark that fences the data is another one, and it stands in the last paragraph.
+    assert "<<<" in first[same - 4 : same]
+    assert estimate_tokens(first[same:]) < 120
 
 
 async def test_a_session_has_one_heading_and_its_turns_no_date_of_their_own(world: World):
@@ -211,7 +214,7 @@ async def test_a_session_has_one_heading_and_its_turns_no_date_of_their_own(worl
     await dream(world)
     data = world.chat.requests[0].messages[-1].content
     assert data.count('session="s1"') == data.count('session="s2"') == 1
-    assert '[t1] 09:00 user "Ana": "We will tile the roof. Rui has hay fever."' in data
+    assert '[t1] "Ana": "We will tile the roof. Rui has hay fever."' in data
 
 
 async def test_of_a_long_turn_of_an_assistant_stands_there_what_people_answer_to(world: World):

@@ -1,6 +1,7 @@
 """What a pass wrote is read a second time in the exchange that wrote it, and waits with it where that cannot be had."""
 
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -160,10 +161,10 @@ class Model:
             if line.startswith("[r") and '"' in line
         }
         for line in statements.splitlines():
-            if not line.startswith("[s"):
+            if re.match(r"\[[s-z]\d", line) is None:
                 continue
             content = orjson.loads(line[line.index('"') :])
-            cited = line.split("evidence=")[1].split(" ")[0].split(",")
+            cited = re.findall(r"r\d+", line.partition(': "')[0].partition("(")[0])
             shown = [known[one] for one in cited]
             is_true = any(NOTES.get(one) == content for one in shown) or content in EXAMPLES
             if self.reads == "first only" and content in NOTES.values() and content != NOTES[BEES]:

@@ -36,11 +36,15 @@ def said_of(lines: Sequence[str]) -> str:
 
 def reply(prompt: str) -> str:
     lines = [line for line in prompt.splitlines() if line.startswith("[")]
-    if "preference" not in prompt.partition("<<<")[0]:
-        return said_of(lines)
+    if "Answer with" not in prompt.partition("<<<")[0]:  # both in one question, whose form stands before the data
+        return orjson.dumps({"episodes": orjson.loads(said_of(lines)), "preferences": wished(lines)}).decode()
+    return said_of(lines) if "preference" not in prompt.partition("<<<")[0] else orjson.dumps(wished(lines)).decode()
+
+
+def wished(lines: Sequence[str]) -> dict[str, Any]:
     turns = [line[1:].partition("]")[0] for line in lines if line.startswith("[t") and "horter answers" in line]
     item = {"content": PREFERENCE, "sentiment": "frustrated", "sourceIds": turns, "quote": "horter answers"}
-    return orjson.dumps({"toSave": [item | {"quote": "answers"}]}).decode() if turns else '{"toSave": []}'
+    return {"toSave": [item | {"quote": "answers"}] if turns else []}
 
 
 async def evening(world: World) -> None:

@@ -226,8 +226,8 @@ async def test_a_forecast_counts_a_repair_of_each_answer(world: World, mode: Ver
     assert foreseen.most_tokens == foreseen.least_tokens + answer + foreseen.most_further_tokens
 
 
-async def test_a_forecast_counts_a_second_reading_for_each_15_statements_before_and_after_the_repair(world: World):
-    await talk(world, *[f"Number {number} is where I keep a bike." for number in range(32)])
+async def test_a_forecast_counts_a_second_reading_for_each_60_statements_before_and_after_the_repair(world: World):
+    await talk(world, *[f"Number {number} is where I keep a bike." for number in range(130)])
     (foreseen,) = await answering(world).dreams.forecast(passes=["fact-mining"])
     assert (foreseen.calls, foreseen.most_calls) == (1, 1 + 3 + 1 + 3)
     world.options = world.options.replace(verification=VerificationMode.STRICT)

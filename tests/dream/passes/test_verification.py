@@ -25,7 +25,7 @@ ROOF = "If the bank agrees, we have the roof done."
 
 
 RECORD = re.compile(r'^\[(r\d+)\].* ("(?:[^"\\]|\\.)*")$', re.MULTILINE)
-STATEMENT = re.compile(r'^\[(s\w+)\] evidence=(\S+).*? ("(?:[^"\\]|\\.)*")$', re.MULTILINE)
+STATEMENT = re.compile(r'^\[([s-z]\d+)\] ((?:r\d+ ?)+)[^"]*: ("(?:[^"\\]|\\.)*")$', re.MULTILINE)
 CHECKS = orjson.loads((Path(__file__).parents[3] / "directives" / "verify-checks.json").read_bytes())
 
 
@@ -42,7 +42,7 @@ class Reader:
         self.asked.append(shown)
         records = {handle: orjson.loads(text) for handle, text in RECORD.findall(shown)}
         read = [
-            self.read(handle, orjson.loads(text), [records[one] for one in named.split(",")])
+            self.read(handle, orjson.loads(text), [records[one] for one in named.split()])
             for handle, named, text in STATEMENT.findall(shown)
         ]
         answer = orjson.dumps({"readings": read}).decode()
@@ -65,10 +65,10 @@ async def said(world: World, *texts: str) -> list[SourceRef]:
 
 
 async def lamps(world: World) -> Reader:
-    """Thirty entries that a second reading finds."""
-    for number, turn in enumerate(await said(world, *(f"I own {number} lamps, in the hall." for number in range(30)))):
+    """Eighty entries that a second reading finds."""
+    for number, turn in enumerate(await said(world, *(f"I own {number} lamps, in the hall." for number in range(80)))):
         await remembered(world, f"Ana has {number} lamps.", turn)
-    return Reader({f"Ana has {number} lamps.": f"I own {number} lamps" for number in range(30)})
+    return Reader({f"Ana has {number} lamps.": f"I own {number} lamps" for number in range(80)})
 
 
 async def remembered(world: World, content: str, *sources: SourceRef, **fields: Any) -> MemoryEntry:
@@ -191,9 +191,9 @@ async def test_the_most_recalled_are_judged_first_and_the_budget_ends_it(world: 
     reader = await lamps(world)
     wanted = (await world.active())[-1]
     await recalled(world, wanted)
-    done = await verify(world, reader, budget=7_000)
-    assert (done.outcome, of(done).calls, of(done).backlog) == (Outcome.PARTIAL, 1, 15)
-    assert of(done).input_tokens + of(done).output_tokens <= 7_000
+    done = await verify(world, reader, budget=9_000)
+    assert (done.outcome, of(done).calls, of(done).backlog) == (Outcome.PARTIAL, 1, 20)
+    assert of(done).input_tokens + of(done).output_tokens <= 9_000
     assert (await world.get(wanted)).verdict is EvidenceVerdict.VERIFIED
     rest = await verify(world, reader)
     assert (of(rest).calls, of(rest).backlog) == (1, 0)
@@ -208,10 +208,10 @@ async def test_a_reader_that_agrees_with_everything_changes_nothing(world: World
     assert (len(reader.asked), done.notes["unread"]) == (2, 1)
 
 
-async def test_a_call_reads_no_more_than_eighteen_statements(world: World):
+async def test_a_call_reads_no_more_than_sixty_statements_and_their_checks(world: World):
     reader = await lamps(world)
     await verify(world, reader)
-    assert [prompt.count("[s") <= 18 for prompt in reader.asked] == [True, True]
+    assert [len(STATEMENT.findall(prompt)) for prompt in reader.asked] == [63, 23]
     assert all(one.verdict is EvidenceVerdict.VERIFIED for one in await world.active())
 
 

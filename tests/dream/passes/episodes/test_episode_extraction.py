@@ -96,7 +96,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a turn as an episode": ({"existing": "t1"}, "unknown_handle"),
     "an episode that is no handle": ({"existing": 3}, "unknown_handle"),
     "a quote that nobody said": ({"quote": "we will paint the roof"}, "quote_not_found"),
-    "no quote": ({"quote": None}, "quote_not_found"),
+    "an empty quote": ({"quote": ""}, "quote_not_found"),
     "a name from nowhere": ({"content": "Ana and Pedro decided to tile the roof."}, "invented_detail"),
     "a number from nowhere": ({"content": "Ana decided to tile 3 roofs."}, "invented_detail"),
     "what a second reading denies": ({"content": "Ana decided to paint the fence.", "sourceTurns": ["t4"],

@@ -35,7 +35,7 @@ async def drinking(world: World, says: Callable[[ChatRequest], str] = reply) -> 
     there = replace(
         world.elsewhere(),
         chat=VerifyingChatClient(itertools.repeat(says)),
-        options=world.options.replace(model=ModelOptions(prompt_tokens=800, calls_in_flight=1)),
+        options=world.options.replace(model=ModelOptions(prompt_tokens=620, calls_in_flight=1)),
     )
     for number, text in enumerate(SAID):
         await talk(there, text, session=f"s{number}")

@@ -146,10 +146,7 @@ async def test_a_line_tells_what_a_judgement_needs(world: World):
     )
     await world.add(entry)
     _, requests = await dream(world, NOTHING)
-    assert lines(requests[0])[TEA] == (
-        'category="people/ana" importance=0.40 reinforced=3\u00d7 first=2025-03-31 last=2025-03-31 subject="2019" '
-        'tags="drink, habit"'
-    )
+    assert lines(requests[0])[TEA] == ('category="people/ana" reinforced=3\u00d7 last=2025-03-31 subject="2019"')
 
 
 @pytest.mark.parametrize(

@@ -248,7 +248,7 @@ async def test_whether_a_correction_means_a_step_is_for_the_second_reading_to_sa
     done = await library.optimize(rewriting("mail-send", f"1. Build with `make all`.\n2. Tell Ana.\n{LONG}"))
     assert (codes(done), await library.get(before) == before) == (([], False) if is_meant else (["denied"], True))
     # It is shown the skill, each failure, and all that the rewrite says.
-    assert all(one in library.reread[0] for one in ("rm -rf /var/cache/app", "No, ask me first.", " whole adds "))
+    assert all(one in library.reread[0] for one in ("rm -rf /var/cache/app", "No, ask me first.", " whole adds:"))
 
 
 async def test_without_a_failure_no_code_of_a_skill_may_go(library: Library):

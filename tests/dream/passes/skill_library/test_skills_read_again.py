@@ -174,4 +174,4 @@ async def test_a_new_skill_that_says_what_no_user_asked_for_is_not_written(libra
     library.denies = lambda text, told: "whole team" in text and "never" in told
     done = await library.gaps(reply)
     assert (codes(done), await library.names()) == (["denied"], [])
-    assert " adds " in library.reread[0]
+    assert " adds:" in library.reread[0]
