@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.capability import Capability
@@ -26,8 +27,7 @@ from dream.stores import dream_stores
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
-    from importlib import import_module
-from pathlib import Path
+    from pathlib import Path
 
     from agentcore.domain.scope import Scope
     from agentcore.hosting.services import HostServices

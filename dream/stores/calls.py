@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
-from sqlalchemy import bindparam, delete, func, insert, null, select
+from sqlalchemy import bindparam, delete, func, insert, literal, null, select
 
 from agentcore.domain.temporal import to_micros
 from agentcore.llm.chat import Completion, FinishReason, Usage
@@ -48,11 +48,14 @@ _REMOVE = delete(model_calls).where(_THIS)
 _SAVE = insert(model_calls)
 _SUMS = tuple(
     (
-        select(func.count(), func.sum(table.c.input_tokens), func.sum(table.c.output_tokens)).where(of_my_scope(table)),
+        select(count, func.sum(table.c.input_tokens), func.sum(table.c.output_tokens)).where(of_my_scope(table)),
         table.c,
         at,
     )
-    for table, at in ((model_calls, model_calls.c.answered_at), (model_failures, model_failures.c.failed_at))
+    for table, count, at in (
+        (model_calls, func.sum(model_calls.c.calls), model_calls.c.answered_at),
+        (model_failures, func.count(), model_failures.c.failed_at),
+    )
 )
 _TEXTS = frozenset({"pk", "scope_id", "request", "answer"})
 
@@ -213,6 +216,7 @@ class CallStore:
                 "input_tokens": given[place],
                 "output_tokens": got[place],
                 "is_estimated": True,
+                "calls": int(place == 0),
             }
             self._connection.execute(_SAVE, kept | part)
 
@@ -232,7 +236,7 @@ class CallStore:
             where += [] if pass_name is None else [columns.pass_name == pass_name]
             where += [] if since is None else [at >= to_micros(since)]
             count, given, got = self._transaction.execute(sums.where(*where)).one()
-            total += Spent(count, given or 0, got or 0)
+            total += Spent(count or 0, given or 0, got or 0)
         return total
 
     def rounds(self, run_id: str, pass_name: str) -> tuple[RoundCost, ...]:
@@ -245,13 +249,13 @@ class CallStore:
         for table in (model_calls, model_failures):
             columns = table.c
             mine = of_my_scope(table) & (columns.run_id == run_id) & (columns.pass_name == pass_name)
-            told = columns.round_kind if table is model_calls else null()
-            found = select(columns.batch_key, columns.attempt, told, columns.input_tokens, columns.output_tokens)
-            for batch, number, name, given, got in self._transaction.execute(found.where(mine)):
+            told = (columns.round_kind, columns.calls) if table is model_calls else (null(), literal(1))
+            found = select(columns.batch_key, columns.attempt, *told, columns.input_tokens, columns.output_tokens)
+            for batch, number, name, count, given, got in self._transaction.execute(found.where(mine)):
                 if table is model_calls:
                     kinds[batch, number] = RoundKind.of_number(number) if name is None else RoundKind(name)
                 kind = kinds.get((batch, number), RoundKind.QUESTION if number == 1 else None)
-                costs[number, kind] = costs.get((number, kind), Spent()) + Spent(1, given, got)
+                costs[number, kind] = costs.get((number, kind), Spent()) + Spent(count, given, got)
         return tuple(
             RoundCost(
                 number=number,

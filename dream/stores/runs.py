@@ -330,7 +330,8 @@ class UsageStore:
     def _of(self, table: Table, at: Column[Any], since: datetime | None, *, are_failures: bool) -> list[UsageRow]:
         day = (at // _DAY).label("day")
         keys = (day, table.c.pass_name, table.c.model)
-        sums = (func.count(), func.sum(table.c.input_tokens), func.sum(table.c.output_tokens))
+        count = func.count() if are_failures else func.sum(table.c.calls)
+        sums = (count, func.sum(table.c.input_tokens), func.sum(table.c.output_tokens))
         statement = select(*keys, *sums).where(table.c.scope_id == self._transaction.scope_id).group_by(*keys)
         if since is not None:
             statement = statement.where(at >= to_micros(since))

@@ -62,7 +62,8 @@ class SessionStore:
         found: dict[str, list[UsageRow]] = {}
         for table, chunk in product((model_calls, model_failures), chunks(sorted(run_ids))):
             keys = (table.c.run_id, table.c.model)
-            sums = (func.count(), func.sum(table.c.input_tokens), func.sum(table.c.output_tokens))
+            count = func.count() if table is model_failures else func.sum(table.c.calls)
+            sums = (count, func.sum(table.c.input_tokens), func.sum(table.c.output_tokens))
             mine = (table.c.scope_id == self._transaction.scope_id) & table.c.run_id.in_(chunk)
             for run_id, model, count, given, got in self._connection.execute(
                 select(*keys, *sums).where(mine).group_by(*keys)

@@ -290,9 +290,11 @@ _TRUE = {_plain(row["true"]) for row in orjson.loads(_EXAMPLES.read_bytes())}
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    """Every object in a JSON value."""
+    """Every object in a JSON value, and what stands in a row of texts."""
     if isinstance(value, dict):
         yield value
+    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+        yield {str(place): one for place, one in enumerate(value)}
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     for one in inner:
         yield from _objects(one)

@@ -90,7 +90,7 @@ def test_no_memory_is_touched(cli: CommandLine, quizzes: Path, monkeypatch: pyte
         (("quizzes.json", "nowhere.json"), "does not exist"),
         (("quizzes.json", "--replay", "nowhere.jsonl"), "nowhere.jsonl"),
         (("quizzes.json", "--replay", "a.jsonl", "--model"), "give it alone"),
-        (("quizzes.json", "--record", "a.jsonl"), "give --model too"),
+        (("quizzes.json", "--record", "a.jsonl"), "give --model or --ask too"),
         (("--data", "nowhere.json"), "does not exist"),
         (("--data", __file__), "its format cannot be told"),
         (("--data", "quizzes.json", "--format", "csv"), "locomo"),

@@ -114,7 +114,7 @@ async def test_what_the_question_cost_is_shared_and_nothing_of_it_is_lost(world:
     await evening(world)
     world = reading(world)
     report = await dream(world)
-    spent = [of_pass(report, name) for name in READERS if of_pass(report, name).calls]
+    spent = [of_pass(report, name) for name in READERS if of_pass(report, name).input_tokens]
     asked = [*world.chat.requests, *world.chat.readings]
     whole = sum(estimate_tokens(message.content) for request in asked for message in request.messages)
     assert len(spent) >= 3
@@ -134,6 +134,55 @@ async def test_a_part_that_is_no_object_is_asked_for_alone_and_harms_no_other(wo
     await dream(world)
     assert [request.purpose for request in world.chat.requests] == ["reading", "episodes"]
     assert await contents(world) == ALL
+
+
+def in_rows(request: ChatRequest) -> str:
+    """The answer with facts and episodes as rows, which leave their quotes out."""
+    parts = orjson.loads(answer(request))
+    if is_joint(request):
+        for name, listed, columns in (
+            ("fact-mining", "facts", ("content", "category")),
+            ("episodes", "toSave", ("content", "eventType", "actor")),
+        ):
+            rows = [[" ".join(one["sourceTurns"]), *(one[it] for it in columns)] for one in parts[name][listed]]
+            parts[name] = rows
+        parts["preferences"] = parts["preferences"]["toSave"] if "preferences" in parts else []
+    return orjson.dumps(parts).decode()
+
+
+async def test_rows_are_read_as_the_objects_that_they_stand_for(world: World):
+    await evening(world)
+    world = reading(world, in_rows)
+    await dream(world)
+    assert [request.purpose for request in world.chat.requests] == ["reading"]
+    assert await contents(world) == ALL
+    (fact,) = [entry for entry in await world.active() if entry.content == FACT]
+    assert (fact.category, fact.evidence[0].sentence) == ("health", "Rui has hay fever.")
+
+
+@pytest.mark.parametrize("row", [[], [7], ["t1"], ["t99", FACT], ["e1", FACT], [["t1"], [FACT]], [None, None, None]])
+async def test_a_row_that_says_nothing_or_cites_nothing_is_refused_alone(world: World, row: list[Any]):
+    def reply(request: ChatRequest) -> str:
+        parts = orjson.loads(in_rows(request))
+        with_it = {"fact-mining": [row, *parts["fact-mining"]]} if is_joint(request) else {"facts": []}
+        return orjson.dumps(parts | with_it).decode()
+
+    await evening(world)
+    world = reading(world, reply)
+    report = await dream(world)
+    assert await contents(world) == ALL
+    assert len(of_pass(report, "fact-mining").refused) == 1
+
+
+async def test_a_part_in_the_form_of_another_reader_harms_no_other(world: World):
+    def reply(request: ChatRequest) -> str:
+        parts = orjson.loads(answer(request))
+        return orjson.dumps(parts | {"fact-mining": parts["episodes"]} if is_joint(request) else parts).decode()
+
+    await evening(world)
+    world = reading(world, reply)
+    await dream(world)
+    assert sorted([EPISODE, PREFERENCE]) == [one for one in await contents(world) if one != FACT]
 
 
 async def test_a_part_that_is_always_broken_is_paid_for_once_alone_in_a_run(world: World):

@@ -48,7 +48,7 @@ def wished(lines: Sequence[str]) -> dict[str, Any]:
 
 
 async def evening(world: World) -> None:
-    await talk(world, "We will tile the roof.", "Shorter answers, please.", session="s1")
+    await talk(world, "We will tile the roof.", "assistant: A long answer.", "Shorter answers, please.", session="s1")
     await talk(world, "Still too long, shorter answers!", session="s2")
 
 
@@ -88,7 +88,7 @@ async def test_with_a_real_client_both_find_what_is_theirs_and_meet_it_again(wor
         assert (await dream(dreaming)).changes == 0
         assert server.calls == calls
         world.clock.advance(DAY)
-        await talk(world, "They tile the roof now, and shorter answers still.", session="s3")
+        await talk(world, "They tile the roof now, and shorter answers still.", "assistant: Fine.", session="s3")
         await dream(dreaming)
         await client.stop()
     assert [of_pass(first, name).accepted for name in PASSES] == [1, 1]

@@ -125,6 +125,8 @@ model_calls = Table(
     # Why the round was asked, and what it showed besides the batch; null in rows of before there were rounds.
     Column("round_kind", String(16), nullable=True),
     Column("shown", Text, nullable=True),
+    # Nothing for the parts of an answer that passes share, the first aside.
+    Column("calls", Integer, nullable=False, server_default="1"),
     UniqueConstraint("scope_id", "run_id", "pass_name", "batch_key", "attempt"),
 )
 
