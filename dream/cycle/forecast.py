@@ -134,7 +134,7 @@ def directive_forecast(*, entries: int, text: int, share: int, options: DreamOpt
     Example:
         >>> from dream.options import DreamOptions
         >>> directive_forecast(entries=1_000, text=25, share=2_500, options=DreamOptions())
-        DirectiveForecast(entries=1000, runs=1, calls=50, tokens=450000, changed=())
+        DirectiveForecast(entries=1000, runs=1, calls=30, tokens=400000, changed=())
     """
     consolidation = options.consolidation
     shown = entries * (text + _ATTRIBUTES) * (1 + consolidation.neighbours)

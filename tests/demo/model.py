@@ -1,5 +1,6 @@
 """A model for the demo that answers from a script; it reads its prompts as a model would, by handle."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
@@ -12,6 +13,7 @@ from tests.demo import facts, habits, orders
 from tests.dream.rereading import is_second_reading, reread
 
 _LIES = (*(fact.content for fact in facts.FALSE), orders.INVENTING.content)
+_PART = re.compile(r'^# Part "([\w-]+)"$', re.MULTILINE)
 _REPAIR = "\nRefused items:\n"
 """Stands in a question that asks for items anew."""
 
@@ -22,19 +24,25 @@ def answer(request: ServedRequest) -> str:
     if is_second_reading(question):
         return reread(question, _is_untrue)
     shown = list(records_in(request.prompt))
-    for word, tell in _BY_CONTRACT.items():
-        if f'"{word}"' in request.prompt:
-            return _written(tell(shown))
+    if parts := _PART.findall(request.prompt):
+        return _written({name: _OF_PARTS[name](shown) for name in parts})
+    word = next((word for word in _BY_CONTRACT if f'"{word}"' in request.prompt), None)
+    told = _by_records(shown, question) if word is None else _BY_CONTRACT[word](shown)
+    return _written(told)
+
+
+def _by_records(shown: Sequence[Record], question: str) -> Mapping[str, Any]:
+    """Answer a prompt that is known by what it shows."""
     if any(record.handle[0] == "w" for record in shown):
-        return _written(_failures(shown))
+        return _failures(shown)
     turns = [record for record in shown if record.handle[0] == "t"]
     if turns:
-        return _written({"facts": list(_facts(turns))})
-    signals = [record for record in shown if record.handle[0] == "f"]
-    if signals and not any(record.handle[0] == "e" for record in shown):
-        return _written({"toDelete": [], "toSave": list(_lessons(signals))})
+        return {"facts": list(_facts(turns))}
     entries = [record for record in shown if record.handle[0] == "e"]
-    return _written(_orders(entries, is_repair=_REPAIR in question))
+    signals = [record for record in shown if record.handle[0] == "f"]
+    if signals and not entries:
+        return {"toDelete": [], "toSave": list(_lessons(signals))}
+    return _orders(entries, is_repair=_REPAIR in question)
 
 
 def _is_untrue(text: str, told: str) -> bool:
@@ -46,7 +54,7 @@ def _is_untrue(text: str, told: str) -> bool:
 def _facts(turns: Sequence[Record]) -> Iterator[dict[str, Any]]:
     for fact in (*facts.TRUE, *facts.FALSE):
         cited = [_beginning(turns, text) for text in fact.turns]
-        if all(cited):
+        if all(cited) and _has_new(cited):
             found = {
                 "content": fact.content,
                 "category": fact.category,
@@ -62,7 +70,7 @@ def _said(shown: Sequence[Record], told: Sequence[habits.Said]) -> Iterator[dict
     """Tell what new turns show, each where all its turns are shown."""
     for one in told:
         cited = [_beginning((record for record in shown if record.handle[0] == "t"), text) for text in one.turns]
-        if all(cited):
+        if all(cited) and _has_new(cited):
             item: dict[str, Any] = {"content": one.content, "tags": [], "importance": 0.6, "quote": one.quote}
             handles = [record.handle for group in cited for record in group]
             if one.event is not None:
@@ -76,7 +84,7 @@ def _missing(shown: Sequence[Record]) -> Iterator[dict[str, Any]]:
     """Write the skill that is missing, where two sessions or more ask for it."""
     gap = habits.GAP
     asking = [record for text in gap.turns for record in _beginning(shown, text) if record.handle[0] == "t"]
-    if len({record.attributes["session"] for record in asking}) > 1:
+    if len({record.attributes.get("session", record.handle) for record in asking}) > 1:
         handles = [record.handle for record in asking]
         yield {"name": gap.name, "summary": gap.summary, "content": gap.content, "sourceTurns": handles}
 
@@ -142,6 +150,10 @@ def _orders(entries: Sequence[Record], *, is_repair: bool) -> Mapping[str, Any]:
     return {"toSave": saved, "toDelete": deleted}
 
 
+def _has_new(cited: Sequence[Sequence[Record]]) -> bool:
+    return any("read-before" not in record.attributes for group in cited for record in group)
+
+
 def _beginning(records: Iterable[Record], text: str) -> list[Record]:
     return [record for record in records if record.text.startswith(text)]
 
@@ -169,3 +181,11 @@ _BY_CONTRACT: Mapping[str, Callable[[Sequence[Record]], Mapping[str, Any]]] = {
     "sentiment": lambda shown: {"toSave": list(_said(shown, habits.PREFERENCES))},
 }
 """What answers a prompt whose directive names this field; the first that does, for later fields occur in several."""
+
+_OF_PARTS: Mapping[str, Callable[[Sequence[Record]], list[dict[str, Any]]]] = {
+    "fact-mining": lambda shown: list(_facts([record for record in shown if record.handle[0] == "t"])),
+    "episodes": lambda shown: list(_said(shown, habits.EPISODES)),
+    "preferences": lambda shown: list(_said(shown, habits.PREFERENCES)),
+    "skill-gaps": lambda shown: list(_missing(shown)),
+}
+"""What answers the part of a reader in a question that readers share."""

@@ -29,7 +29,8 @@ def said_of(lines: Sequence[str]) -> str:
         items.append({"existing": found[EPISODE]})
     if "tile the roof" in found:
         items = items or [{"content": EPISODE, "eventType": "decision", "actor": "Ana"}]
-        turn = next(line[1:].partition("]")[0] for line in lines if line.startswith("[t") and "tile the roof" in line)
+        said = (line for line in lines if line.startswith("[t") and "read-before" not in line)
+        turn = next(line[1:].partition("]")[0] for line in said if "tile the roof" in line)
         items[0] |= {"sourceTurns": [turn], "quote": "tile the roof"}
     return orjson.dumps({"toSave": items}).decode()
 
@@ -38,7 +39,7 @@ def reply(prompt: str) -> str:
     lines = [line for line in prompt.splitlines() if line.startswith("[")]
     if "Answer with" not in prompt.partition("<<<")[0]:  # both in one question, whose form stands before the data
         return orjson.dumps({"episodes": orjson.loads(said_of(lines)), "preferences": wished(lines)}).decode()
-    return said_of(lines) if "preference" not in prompt.partition("<<<")[0] else orjson.dumps(wished(lines)).decode()
+    return said_of(lines) if "sentiment" not in prompt.partition("<<<")[0] else orjson.dumps(wished(lines)).decode()
 
 
 def wished(lines: Sequence[str]) -> dict[str, Any]:

@@ -243,12 +243,18 @@ def _numbers(item: PassReport) -> str:
         # What it counted none of is told only where it counted nothing at all.
         *(_note(name, value) for name, value in (counts or item.notes).items()),
         f"backlog {item.backlog:,}" if item.backlog else "",
-        f"{counted(item.calls, 'model call')}, {item.input_tokens:,} + {item.output_tokens:,} tokens"
-        if item.calls
-        else "",
+        _asked(item),
         _read_again(item),
     ]
     return ", ".join(part for part in parts if part)
+
+
+def _asked(item: PassReport) -> str:
+    """Return what it asked, or its share of what another pass asked for both; empty if there was nothing."""
+    tokens = f"{item.input_tokens:,} + {item.output_tokens:,} tokens"
+    if item.calls:
+        return f"{counted(item.calls, 'model call')}, {tokens}"
+    return f"{tokens} of shared calls" if item.input_tokens else ""
 
 
 def _read_again(item: PassReport) -> str:
@@ -257,7 +263,8 @@ def _read_again(item: PassReport) -> str:
     if not read:
         return ""
     given, got = sum(one.input_tokens for one in read), sum(one.output_tokens for one in read)
-    return f"of these {counted(sum(one.calls for one in read), 'second reading')}, {given:,} + {got:,} tokens"
+    calls = sum(one.calls for one in read)
+    return f"of these {counted(calls, 'second reading') if calls else 'second readings'}, {given:,} + {got:,} tokens"
 
 
 def _note(name: str, value: Any) -> str:

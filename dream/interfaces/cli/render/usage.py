@@ -69,7 +69,8 @@ def forecast_lines(session: CommandSession, passes: Sequence[PassForecast], left
         yield from paragraph(text, width, tone=Tone.FAINT)
     for one in passes:
         if not one.calls:
-            yield from paragraph(explained(one.reason), width, first=f"{one.name}: ")
+            told = explained(one.reason) if one.reason else "asked in the question of another pass"
+            yield from paragraph(told, width, first=f"{one.name}: ")
     if not passes:
         yield Line("No pass that asks a model is enabled.")
     yield left_line(left)
