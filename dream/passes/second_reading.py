@@ -94,7 +94,8 @@ _AS_READ: Final = {
 }
 _INFERENCE_CONTRACT: Final = """\
 Answer with {"readings": [...]}, a row for each statement, none left out: its handle, then "follows", "may" or
-"does_not", then the quotes, for "follows" of each record, each a text of its own. As in ["s1", "follows", "moved to Braga"].
+"does_not", then the quotes, for "follows" of each record, each a text of its own. As in
+["s1", "follows", "moved to Braga"].
 A statement stands behind the handles of its records, with those beside them in brackets; no others count for it."""
 
 

@@ -41,15 +41,15 @@ class InferringChatClient(VerifyingChatClient):
     def reading(self, prompt: str) -> str:
         if '"follows"' not in prompt:
             return super().reading(prompt)
-        records = dict(re.findall(r'^\[(r\d+)\][^"\n]*("(?:[^"\\\\]|\\\\.)*")', prompt, re.MULTILINE))
-        asked = re.findall(r'^\[(s\w+)\] evidence=(\S*)[^"\n]*("(?:[^"\\\\]|\\\\.)*")', prompt, re.MULTILINE)
+        records = dict(re.findall(r'^\[(r\d+)\].*?("(?:[^"\\]|\\.)*")$', prompt, re.MULTILINE))
+        asked = re.findall(r'^\[([s-z]\d+)\] ((?:r\d+ ?)+)[^"\n]*: ("(?:[^"\\]|\\.)*")$', prompt, re.MULTILINE)
         known = {*self._written, *map(plain, true_conclusions())}
         found = []
         for handle, cited, quoted in asked:
             text = plain(orjson.loads(quoted))
             follows = text in known or text.startswith("these cannot both be true")
             is_denied = any(plain(part) in text for part in self._denies)
-            quotes = [orjson.loads(records[one]) for one in cited.split(",")]
+            quotes = [orjson.loads(records[one]) for one in cited.split()]
             reading = "follows" if follows and not is_denied else "may"
             found.append({"id": handle, "reading": reading, "quotes": quotes})
         return orjson.dumps({"readings": found}).decode()
