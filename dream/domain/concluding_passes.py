@@ -18,7 +18,7 @@ _ASKING: Final = frozenset({Capability.MEMORY, Capability.LLM})
 _VERIFY_INFERENCE: Final = DeclaredDirective(
     VERIFY_INFERENCE,
     "How conclusions are read a second time beside their premises, by a reader who did not draw them.",
-    ("readings", "follows", "may", "does_not", "quotes"),
+    ("follows", "may", "does_not"),
 )
 _PEERS_ALONE: Final[Mapping[Preset, PassMode]] = MappingProxyType({Preset.PEER: PassMode.APPLY})
 """Of a pass that concludes what nobody said, which the other systems do not."""
