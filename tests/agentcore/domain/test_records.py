@@ -17,9 +17,14 @@ from agentcore.domain import (
     FeedbackKind,
     Level,
     MemoryEntry,
+    OffLimitsTopic,
     PartialDate,
     Pattern,
     Premise,
+    Question,
+    QuestionCause,
+    QuestionState,
+    QuestionVerdict,
     Rating,
     Record,
     RecordKind,
@@ -45,12 +50,14 @@ from agentcore.testing.contracts.samples import (
     a_document,
     a_feedback,
     a_full_entry,
+    a_question,
     a_skill,
     a_skill_use,
     a_tool_call,
     a_turn,
     a_wisp_run,
     an_entry,
+    an_off_limits_topic,
 )
 
 _TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
@@ -216,6 +223,26 @@ tool_calls = st.builds(
     recorded_at=_INSTANTS,
 )
 
+topics = st.builds(OffLimitsTopic, id=_IDS, scope=st.just(SCOPE), words=_TEXTS, created_at=_INSTANTS)
+_SOURCES = st.builds(SourceRef, st.just(SourceKind.ENTRY), _IDS)
+questions = st.builds(
+    Question,
+    id=_IDS,
+    scope=st.just(SCOPE),
+    cause=st.sampled_from(QuestionCause),
+    members=st.lists(_SOURCES, min_size=2, max_size=4, unique=True).map(tuple),
+    text=_TEXTS,
+    asked_at=_INSTANTS,
+    asked_by=_TEXTS,
+    similarity=st.none() | st.floats(0, 1),
+    state=st.sampled_from(QuestionState),
+    verdict=st.none() | st.sampled_from(QuestionVerdict),
+    result=st.none() | _SOURCES,
+    answered_by=st.none() | _TEXTS,
+    answered_at=st.none() | _INSTANTS,
+    reason=st.none() | _TEXTS,
+)
+
 KINDS = {
     RecordKind.ENTRY: entries | conclusions,
     RecordKind.TURN: turns,
@@ -225,6 +252,8 @@ KINDS = {
     RecordKind.WISP_RUN: wisp_runs,
     RecordKind.TOOL_CALL: tool_calls,
     RecordKind.DOCUMENT: documents,
+    RecordKind.OFF_LIMITS_TOPIC: topics,
+    RecordKind.QUESTION: questions,
 }
 SAMPLES: list[Record] = [
     a_full_entry("a"),
@@ -235,6 +264,8 @@ SAMPLES: list[Record] = [
     a_wisp_run("a"),
     a_tool_call("a"),
     a_document("a"),
+    an_off_limits_topic("a"),
+    a_question("a"),
 ]
 
 

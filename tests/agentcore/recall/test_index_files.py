@@ -23,6 +23,7 @@ from agentcore.recall import (
     write_snapshot,
 )
 from agentcore.stores import FeedPosition, Origin, UnitOfWork
+from agentcore.stores.acting import Acting
 from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
 
@@ -265,7 +266,7 @@ async def test_an_entry_removed_while_the_file_is_written_keeps_it_from_being_us
 
         def outrun(*given: Any) -> Any:
             written = write(*given)
-            other._write(ANA, lambda unit: unit.forget("e1"), Origin.HOST)
+            other._write(ANA, lambda unit: unit.forget("e1"), Origin.HOST, Acting())
             return written
 
         keeper._write = outrun

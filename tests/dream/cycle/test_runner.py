@@ -49,6 +49,10 @@ class Confused(Wishful):
         raise LookupError("where was I")
 
 
+OPT_IN = ("deduction", "induction")
+"""Passes that are off unless a preset or an option switches them on."""
+
+
 def outcomes(report: RunReport) -> list[tuple[str, str, str | None]]:
     return [(one.name, one.outcome.value, one.reason) for one in report.passes]
 
@@ -60,6 +64,8 @@ async def test_a_run_reports_every_pass_in_the_order_of_the_table(world: World):
     said = {"exact-fold": ("applied", None), "near-duplicates": nothing, "importance-decay": nothing}
 
     def expected(place: PassSlot) -> tuple[str, str | None]:
+        if place.name in OPT_IN:
+            return ("skipped", "disabled")
         missing = ", ".join(sorted(place.requires - world.capabilities))
         return ("skipped", f"missing: {missing}") if missing else said.get(place.name, ("unchanged", "no_work"))
 
@@ -93,7 +99,8 @@ async def test_an_empty_scope_is_unchanged(world: World):
 async def test_a_pass_that_is_switched_off_or_not_asked_for_says_so(world: World):
     world.options = DreamOptions(modes={"near-duplicates": "off"})
     report = await world.dreams.run(passes=["exact-fold", "near-duplicates"])
-    said = {"exact-fold": ("unchanged", "no_work"), "near-duplicates": ("skipped", "disabled")}
+    disabled = dict.fromkeys(("near-duplicates", *OPT_IN), ("skipped", "disabled"))
+    said = {"exact-fold": ("unchanged", "no_work"), **disabled}
     others = ("skipped", "not_requested")
     assert outcomes(report) == [(place.name, *said.get(place.name, others)) for place in ORDER]
 
@@ -109,6 +116,7 @@ async def test_without_a_memory_the_passes_that_need_it_are_skipped(world: World
     report = await world.dreams.run()
     reasons = {one.name: str(one.reason) for one in report.passes}
     assert reasons.pop("retention") == "no_work"
+    assert [reasons.pop(name) for name in OPT_IN] == ["disabled"] * len(OPT_IN)
     assert [name for name, reason in reasons.items() if not reason.startswith("missing: ")] == []
     assert {one.reason for one in report.passes[:4]} == {"no_work", "missing: memory"}
 

@@ -28,7 +28,7 @@ NO_FACTS = orjson.dumps({"facts": []}).decode()
 class Deduction:
     """Tells what was said since it last looked, unless its model is down."""
 
-    name: ClassVar[str] = "deduction"
+    name: ClassVar[str] = "weather"
     requires: ClassVar[frozenset[Capability]] = frozenset({Capability.CONVERSATION})
     reads: ClassVar[Reads] = Reads.TURNS
 
@@ -79,7 +79,7 @@ async def test_a_run_and_its_undo_and_the_undo_of_that_leave_the_turns_of_an_own
     heard = listening(world, own)
     await talk(world, "I moved to Lisbon.")
     before = await world.export()
-    run = await heard.dreams.run(passes=["deduction"])
+    run = await heard.dreams.run(passes=["weather"])
     after = await world.export()
     undone = await heard.dreams.undo(run.run_id)
     assert await world.export() == before
@@ -92,7 +92,7 @@ async def test_a_run_and_its_undo_and_the_undo_of_that_leave_the_turns_of_an_own
 async def test_a_plan_moves_the_cursor_of_an_own_pass_past_turns(world: World):
     heard = listening(world, Deduction())
     await talk(world, "I moved to Lisbon.")
-    plan = await heard.dreams.plan(passes=["deduction"])
+    plan = await heard.dreams.plan(passes=["weather"])
     await heard.dreams.run(plan=plan.plan_id)
     assert await pending(world) == []
     await talk(world, "I have a dog.", session="s2")
@@ -102,7 +102,7 @@ async def test_a_plan_moves_the_cursor_of_an_own_pass_past_turns(world: World):
 async def test_an_export_tells_another_scope_what_an_own_pass_reads(world: World, tmp_path: Path):
     heard = listening(world, Deduction())
     await talk(world, "I moved to Lisbon.")
-    await heard.dreams.run(passes=["deduction"])
+    await heard.dreams.run(passes=["weather"])
     await talk(world, "I have a dog.", session="s2")
     path = tmp_path / "backup.jsonl"
     exported = await world.export()
@@ -122,6 +122,6 @@ def test_a_pass_that_reads_what_nobody_knows_fails_the_build():
 
 async def pending(world: World) -> list[str]:
     def look(view: ReadView) -> list[str]:
-        return dream_stores(view).cursors.pending("deduction")
+        return dream_stores(view).cursors.pending("weather")
 
     return await world.storage.read(world.scope, look)

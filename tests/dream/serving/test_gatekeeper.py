@@ -125,7 +125,7 @@ async def test_a_client_that_sends_too_slowly_is_let_go():
 
 
 async def test_too_many_requests_are_put_off_each_token_for_itself():
-    async with served(per_second=0.001, burst=3) as server, await server.client_of("other", "read") as other:
+    async with served(per_second=0.001, burst=3) as server, server.client_of("other", "read") as other:
         answers = [await server.client.get(MEMORIES) for _ in range(5)]
         assert [answer.status_code for answer in answers] == [200, 200, 200, 429, 429]
         assert answers[-1].headers["Retry-After"] == "1"
