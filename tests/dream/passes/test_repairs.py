@@ -158,10 +158,11 @@ async def test_an_item_that_cites_nothing_new_is_not_asked_for_another_citation(
 
 
 async def test_a_forgotten_text_is_not_asked_for_again(world: World):
-    (entry,) = await world.add(CAT["content"])
+    long = "Ana has a grey tabby cat called Miso that she took over from her aunt in Porto."
+    (entry,) = await world.add(long)
     await world.memory.forget(entry.id)
-    await talk(world, *SAID)
-    report, requests = await mined(world, facts(CAT))
+    await talk(world, SAID[0], "My cat is called Miso, a grey tabby that I took over from my aunt in Porto.")
+    report, requests = await mined(world, facts(CAT | {"content": long}))
     assert (len(requests), codes(report)) == (1, [Refused.FORGOTTEN])
 
 

@@ -203,11 +203,14 @@ async def test_what_a_person_took_back_is_not_told_again(world: World):
 
 
 async def test_what_a_person_had_forgotten_stays_away(world: World):
-    await talk(world, SAID)
-    await tell(world, ROOF)
+    said = "It is settled: we will tile the roof of the summer kitchen with slate from Valongo."
+    content = "Ana decided to tile the roof of the summer kitchen with slate from Valongo."
+    roof = an_episode(content, "t1", quote="we will tile the roof of the summer kitchen")
+    await talk(world, said)
+    await tell(world, roof)
     await world.memory.forget((await diary(world))[0].id)
-    await talk(world, SAID, session="s2")
-    assert codes(await tell(world, ROOF)) == ["forgotten"]
+    await talk(world, said, session="s2")
+    assert codes(await tell(world, roof)) == ["forgotten"]
 
 
 async def test_turns_trusted_less_reinforce_nothing(world: World):

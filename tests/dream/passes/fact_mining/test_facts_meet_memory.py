@@ -128,10 +128,11 @@ async def test_another_wording_of_another_turn_is_for_consolidation_to_judge(wor
 
 
 async def test_a_forgotten_text_does_not_come_back(world: World):
-    await talk(world, "I like tea")
-    (entry,) = await world.add("Ana likes tea.")
+    long = "Ana likes green tea with lemon and honey from her neighbour's hives in Porto."
+    await talk(world, "I like green tea with lemon and honey from my neighbour's hives in Porto.")
+    (entry,) = await world.add(long)
     await world.memory.forget(entry.id)
-    report = await mine(world, TEA)
+    report = await mine(world, a_fact(long, "t1", quote="I like green tea", category="people/ana"))
     assert (codes(report), await world.active()) == (["forgotten"], [])
 
 

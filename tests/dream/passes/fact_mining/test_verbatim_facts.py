@@ -63,10 +63,11 @@ async def test_a_sentence_is_kept_once_however_many_facts_it_fails(world: World)
 
 
 async def test_what_a_person_forgot_does_not_come_back_word_for_word(world: World):
-    (entry,) = await world.add(FALSE)
+    false = "Ana sold her old blue van with the dented door to a dealer in Braga."
+    (entry,) = await world.add(false)
     await world.memory.forget(entry.id)
-    await talk(world, "I sold my old car to Rui.")
-    report = await mine(world, a_fact(FALSE, quote="sold my old car"), denies=[FALSE])
+    await talk(world, "I sold my old blue van to Rui.")
+    report = await mine(world, a_fact(false, quote="sold my old blue van"), denies=[false])
     assert await world.active() == []
     assert Refused.FORGOTTEN in codes(report)
 

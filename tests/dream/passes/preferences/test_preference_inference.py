@@ -426,11 +426,13 @@ async def test_what_people_took_back_or_forgot_stays_away(world: World):
     await world.dreams.undo((await world.dreams.runs())[0].run_id)
     assert codes(await infer(world, shorter())) == ["undone_by_person"]
     other = world.elsewhere()
+    content = "Ana prefers shorter answers without tables, emojis, greetings, long lists and closing questions."
+    long = shorter() | {"content": content}
     await talk(other, SAID[0])
-    await infer(other, shorter())
+    await infer(other, long)
     await other.memory.forget((await wanted(other))[0].id)
     await talk(other, SAID[1], session="s2")
-    assert codes(await infer(other, shorter())) == ["forgotten"]
+    assert codes(await infer(other, long)) == ["forgotten"]
 
 
 @pytest.mark.parametrize("trust", [Trust.UNTRUSTED, Trust.INFERRED, Trust.STATED])
