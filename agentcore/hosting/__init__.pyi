@@ -41,7 +41,6 @@ from .lifecycle import (
 )
 from .memory import (
     Memory as Memory,
-    recall_filter as recall_filter,
 )
 from .off_limits import (
     OffLimits as OffLimits,
@@ -56,6 +55,9 @@ from .options import (
     Options as Options,
     SkillOptions as SkillOptions,
     WispOptions as WispOptions,
+)
+from .recall_filters import (
+    recall_filter as recall_filter,
 )
 from .services import (
     HostServices as HostServices,

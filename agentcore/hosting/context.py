@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence, Set as AbstractSet
+from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from agentcore.domain.conversation import Turn
 from agentcore.domain.filters import TurnFilter
 from agentcore.domain.memory import MemoryEntry, SourceRef
+from agentcore.domain.question import QuestionCause
 from agentcore.domain.scope import Scope
 from agentcore.domain.skill import Skill
 from agentcore.errors import InvalidOptionsError
@@ -20,6 +21,7 @@ from agentcore.hosting.context_block import (
     Filling,
     Offered,
     SharedBudget,
+    asking,
     candidates,
     document_item,
     entry_item,
@@ -172,6 +174,11 @@ class ContextParts:
     workspaces: "Workspaces | None" = None
 
 
+def _disputed(view: ReadView) -> dict[str, str]:
+    asked = view.questions.waiting(QuestionCause.CONTRADICTION)
+    return {member: question.text for question in asked for member in question.member_ids}
+
+
 @dataclass(frozen=True, slots=True)
 class _AtHand:
     """What needs no search."""
@@ -182,6 +189,8 @@ class _AtHand:
     """What is always loaded, the most important first."""
     made_of: AbstractSet[SourceRef]
     """What that goes back to."""
+    disputed: Mapping[str, str]
+    """Open questions about contradictions, by the id of each entry that they are about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +203,8 @@ class _Material:
     skills: Sequence[SkillHit]
     not_counted: int
     """Records that the search may have found, and that are shown elsewhere."""
+    disputed: Mapping[str, str]
+    """Open questions about contradictions, by the id of each entry that they are about."""
 
 
 class Context:
@@ -300,6 +311,7 @@ class Context:
             recent,
             sorted(always, key=lambda one: (-one.importance, one.id)),
             frozenset[SourceRef]().union(*made_of.values()),
+            _disputed(view),
         )
 
     def _query(self, message: str, recent: Sequence[Turn]) -> str:
@@ -326,7 +338,7 @@ class Context:
         told = at_hand.made_of
         standing = [one for one in found.standing if one.record.id not in visible and one.reference not in told]
         findings = retellings_last(findings, _tokenizer())
-        return _Material(at_hand.always, findings, standing, found.skills, not_counted)
+        return _Material(at_hand.always, findings, standing, found.skills, not_counted, at_hand.disputed)
 
     async def _document(self) -> Sequence[MemoryItem]:
         """Return what MEMORY.md says; nothing where there is none, or it cannot be read now."""
@@ -339,7 +351,7 @@ class Context:
     def _chosen(
         self, material: _Material, document: Sequence[MemoryItem], window: SessionWindow, budget: int
     ) -> list[ContextItem]:
-        """Return the lines that are given."""
+        """Return the lines that are given; an entry that is contradicted with the question to ask."""
         options = self._parts.options
         filling = Filling(cache(options.count_tokens), budget)
 
@@ -350,11 +362,12 @@ class Context:
         left = 1.0 - options.always_share
         written, told = self._written(document, filling, window, min(options.document_share, left))
         always = [one for one in material.always if not told.tell(one)]
-        loaded = filling.shared(new(map(entry_item, always)), options.always_share)
+        loaded = filling.shared(new(asking(entry_item(one), material.disputed) for one in always), options.always_share)
         left -= min(options.document_share, left) if document else 0.0
         skills = filling.shared(new(skill_item(hit.skill) for hit in material.skills), min(options.skills_share, left))
         findings = [one for one in material.findings if not told.tell(one.record)]
-        found = [(one, item) for one in findings if not window.shows((item := finding_item(one)).line)]
+        items_found = [(one, asking(finding_item(one), material.disputed)) for one in findings]
+        found = [(one, item) for one, item in items_found if not window.shows(item.line)]
         asked = [(one, item) for one in material.standing if not window.shows((item := standing_item(one)).line)]
         offered = Offered(found, asked, options.standing_share, material.not_counted)
         chosen = filling.found(offered, window.told(), (loaded, written, skills))

@@ -7,7 +7,7 @@ the best lines that still fit. So a line too long for a small budget waits for a
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -67,6 +67,17 @@ def entry_item(entry: MemoryEntry) -> ContextItem:
 def document_item(text: str) -> ContextItem:
     """Return the line of an item of MEMORY.md."""
     return ContextItem(ContextPart.DOCUMENT, _one_line(text))
+
+
+def asking(item: ContextItem, disputed: Mapping[str, str]) -> ContextItem:
+    """Return the line of an entry that an open question is about with that question; any other as it is.
+
+    Args:
+        item: The line.
+        disputed: Questions by the id of the entry.
+    """
+    question = disputed.get(item.record.id) if isinstance(item.record, MemoryEntry) else None
+    return item if question is None else replace(item, line=f"{item.line} (contradicted, ask: {_one_line(question)})")
 
 
 def skill_item(skill: Skill) -> ContextItem:

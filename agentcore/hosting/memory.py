@@ -1,18 +1,16 @@
 """Remembers, recalls, changes and forgets what the agent knows."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any, Final, TypeAlias, TypedDict, Unpack
+from typing import Final, TypeAlias, Unpack
 
-from agentcore.domain.conclusion import Confidence, Pattern
-from agentcore.domain.filters import EntryFilter, RecallFilter
+from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Level, MemoryEntry, Status
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Purpose, RecallUse
-from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import clean_category, clean_content, clean_tags, fold_key
 from agentcore.errors import InvalidContentError, InvalidOptionsError
 from agentcore.hosting.amend import MemoryChanges, amend, checked, retire
@@ -21,13 +19,13 @@ from agentcore.hosting.checks import (
     clean_limit,
     clean_member,
     clean_query,
-    clean_subject_time,
     clean_text,
     optional_name,
-    refuse_unknown,
 )
 from agentcore.hosting.off_limits import off_limits_topics
+from agentcore.hosting.recall_filters import RecallFilters, recall_filter
 from agentcore.hosting.remember import MemoryFields, MemoryWrites, Observation
+from agentcore.hosting.representation import LEVELS, Representation, represent
 from agentcore.hosting.restatements import Restatement, RestatementFinder, says_it as chosen
 from agentcore.hosting.services import ForgetHooks, clear_files, preview
 from agentcore.hosting.write_behind import RecallNotes
@@ -38,86 +36,6 @@ from agentcore.recall.results import Explanation, Hit
 from agentcore.stores.forgetting import Forgotten, SaysIt, TurnsChoice
 from agentcore.stores.storage import ReadView, Storage, UnitOfWork
 from agentcore.stores.values import PagePlace
-
-
-class RecallFilters(TypedDict, total=False):
-    """What entries must meet to be recalled; all of it, and whatever is not given admits every entry."""
-
-    category: str | None
-    """This category and everything below it."""
-    tags: Iterable[str]
-    """All of these tags."""
-    any_tags: Iterable[str]
-    """At least one of these tags."""
-    level: Level | str | None
-    """Known in this way: `explicit`, `derived`, `deductive` or `inductive`."""
-    pattern: Pattern | str | None
-    """Conclusions of this sort of pattern, such as `preference`."""
-    confidence: Confidence | str | None
-    """Patterns that are so sure: `low`, `medium` or `high`."""
-    created_after: datetime | None
-    """First said at or after this instant, aware."""
-    created_before: datetime | None
-    """First said before this instant, aware."""
-    seen_after: datetime | None
-    """Last seen at or after this instant, aware."""
-    seen_before: datetime | None
-    """Last seen before this instant, aware."""
-    about: SubjectTime | str | None
-    """About a time that overlaps this one, such as `2025-05` or `1995..2003`."""
-
-
-def _level(value: Level | str | None) -> Level | None:
-    return None if value is None else clean_member(Level, "level", value)
-
-
-def _pattern(value: Pattern | str | None) -> Pattern | None:
-    return None if value is None else clean_member(Pattern, "pattern", value)
-
-
-def _confidence(value: Confidence | str | None) -> Confidence | None:
-    return None if value is None else clean_member(Confidence, "confidence", value)
-
-
-def _category(value: str | None) -> str | None:
-    return None if value is None else clean_category(value)
-
-
-_CLEAN: Final[dict[str, Callable[[Any], object]]] = {
-    "category": _category,
-    "tags": clean_tags,
-    "any_tags": clean_tags,
-    "level": _level,
-    "pattern": _pattern,
-    "confidence": _confidence,
-    "created_after": clean_instant,
-    "created_before": clean_instant,
-    "seen_after": clean_instant,
-    "seen_before": clean_instant,
-    "about": clean_subject_time,
-}
-
-
-def recall_filter(conditions: Mapping[str, Any]) -> RecallFilter | None:
-    """Return the filter that `RecallFilters` say; None where they admit everything.
-
-    Raises:
-        InvalidInputError: a condition cannot be read.
-        TypeError: there is no such condition.
-
-    Example:
-        >>> where = recall_filter({"category": "people/Ana ", "level": "derived"})
-        >>> where.category, where.level
-        ('people/Ana', <Level.DERIVED: 'derived'>)
-        >>> recall_filter({"tags": []}) is None
-        True
-    """
-    if not conditions:
-        return None
-    refuse_unknown(conditions, _CLEAN)
-    where = RecallFilter(**{name: _CLEAN[name](value) for name, value in conditions.items()})  # pyright: ignore[reportArgumentType]
-    return None if where == RecallFilter() else where
-
 
 Entries: TypeAlias = list[MemoryEntry]
 Hits: TypeAlias = list[Hit]
@@ -207,6 +125,35 @@ class Memory:
             part = contents[start : start + _TEXTS_AT_ONCE]
             stored += await self._writes.take(self._scope, [(observation, content) for content in part])
         return stored
+
+    async def representation(
+        self,
+        query: str | None = None,
+        *,
+        levels: Iterable[Level | str] = LEVELS,
+        budget_tokens: int = 1_000,
+        sessions: Iterable[str] | None = None,
+    ) -> Representation:
+        """Return what is known, each conclusion with its level, confidence and premises; it does not count as used.
+
+        Args:
+            query: What it is wanted for, the most relevant first; None for what was seen last.
+            levels: Only what is known in these ways.
+            budget_tokens: Tokens of its text at most.
+            sessions: Only what goes back to these conversations, and to no other one.
+
+        Raises:
+            InvalidInputError: there is no such level, or the query is no text.
+        """
+        return await represent(
+            self._storage,
+            self._recall,
+            self._scope,
+            query=None if query is None else clean_query(query),
+            levels=frozenset(clean_member(Level, "level", one) for one in levels),
+            budget_tokens=budget_tokens,
+            sessions=None if sessions is None else frozenset(sessions),
+        )
 
     async def recall(
         self,

@@ -8,7 +8,7 @@ from agentcore.domain.memory import MemoryEntry, Status, Trust
 from agentcore.domain.records import RecordKind, entry_json
 from agentcore.errors import UnknownRecordError
 from agentcore.hosting.amend import MemoryChanges
-from agentcore.hosting.memory import RecallFilters
+from agentcore.hosting.recall_filters import RecallFilters
 from agentcore.hosting.remember import MemoryFields
 from dream.domain.report import RunKind
 from dream.interfaces.documents import forgotten_json, hit_json

@@ -11,7 +11,7 @@ from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.records import entry_json
 from agentcore.domain.text import clean_category, clean_content, clean_tags
 from agentcore.errors import InvalidOptionsError
-from agentcore.hosting.memory import RecallFilters, recall_filter
+from agentcore.hosting.recall_filters import RecallFilters, recall_filter
 from agentcore.hosting.remember import MemoryFields, Observation
 from agentcore.stores.storage import ReadView
 from dream.interfaces.cli.errors import MissingSettingError

@@ -1,14 +1,16 @@
 """Shows entries, answers of recall, and the history of a record."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from agentcore.domain.conclusion import Premise
 from agentcore.domain.conversation import Turn
 from agentcore.domain.evidence import Evidence
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status
 from agentcore.domain.skill import Skill
+from agentcore.hosting.representation import HeldEntry
 from agentcore.recall.results import DenseScore, Explanation, Hit
 from agentcore.stores.values import RecordWrite
 from dream.interfaces.cli.render.changes import change_set_lines, content_lines
@@ -59,6 +61,38 @@ def conclusion_of(entry: MemoryEntry) -> str:
     """Return what sort of conclusion an entry is, and how sure."""
     sure = "" if entry.pattern is None else f" {entry.pattern.value}, confidence {entry.confidence or 'unknown'}"
     return f"{entry.level.value}{sure} on {counted(len(entry.premises), 'premise')}"
+
+
+def conclusion_lines(held: Sequence[HeldEntry], width: int) -> Lines:
+    """Yield conclusions, each with what it rests on and what speaks against it."""
+    if not held:
+        yield Line("Nothing was concluded.")
+    for one in held:
+        yield from entry_lines(one.entry, width)
+        for premise, entry in one.premises:
+            yield from premise_lines(premise, entry, width, "      ")
+
+
+def premise_lines(premise: Premise, entry: MemoryEntry | None, width: int, indent: str) -> Lines:
+    """Yield one premise: what it says, when and where it was first said, and whether it speaks against."""
+    stance = "against" if premise.against else "because it held" if premise.past else "because"
+    session = f" in session {one_line(premise.session)}" if premise.session else ""
+    text = "(no longer here)" if entry is None else f'"{clip(entry.content, _MAX_TEXT)}"'
+    state = "" if entry is None or entry.is_active else f", {entry.status.value}"
+    told = f"{stance} {text} ({premise.entry_id}, {when(premise.said_at)}{session}{state})"
+    yield from paragraph(told, width, first=indent, rest=f"{indent}  ", tone=Tone.FAINT)
+
+
+def _premise_tree(entry: MemoryEntry, known: Mapping[str, MemoryEntry], width: int, indent: str = "  ") -> Lines:
+    """Yield what a conclusion rests on, down to what was said; nothing for any other entry."""
+    for premise in entry.premises:
+        below = known.get(premise.entry_id)
+        yield from premise_lines(premise, below, width, indent)
+        if below is not None and len(indent) < _DEEPEST_INDENT:
+            yield from _premise_tree(below, known, width, f"{indent}  ")
+
+
+_DEEPEST_INDENT = 12
 
 
 def entry_list_lines(entries: Sequence[MemoryEntry], total: int, width: int, *, said: bool = False) -> Lines:
@@ -158,6 +192,8 @@ def history_lines(history: "EntryHistory", width: int) -> Lines:
     yield from _events(history, width)
     yield Line()
     yield Line("Where it came from", Tone.TITLE)
+    if history.entry is not None and history.entry.is_conclusion:
+        yield from _premise_tree(history.entry, {one.id: one for one in history.ancestors}, width)
     yield from _origins(history, width)
     if history.descendants:
         yield Line()

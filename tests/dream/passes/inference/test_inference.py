@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -9,8 +10,9 @@ import pytest
 from concluding import InferringChatClient, expect_true
 from dreaming import NOW, World, codes, of_pass
 
-from agentcore.domain import Confidence, Level, MemoryEntry, SourceKind, SourceRef, Status, Turn
-from agentcore.domain.question import QuestionCause
+from agentcore import AgentHostBuilder
+from agentcore.domain import Confidence, Level, MemoryEntry, RecordKind, Scope, SourceKind, SourceRef, Status, Turn
+from agentcore.domain.question import Question, QuestionCause
 from agentcore.domain.validity import superseded
 from dream.domain import PassReport
 from dream.options import DreamOptions
@@ -291,3 +293,21 @@ async def test_an_undone_conclusion_is_not_drawn_again(world: World):
     assert await concluded(world) == []
     report = await induce(world, item)
     assert (codes(report), await concluded(world)) == (["undone_by_person"], [])
+
+
+async def test_a_turn_is_told_of_an_open_contradiction_beside_the_entries_it_is_about(tmp_path: Path):
+    builder = AgentHostBuilder(tmp_path).with_memory().with_conversation_log()
+    async with builder.with_dreaming(DreamOptions()).build() as host:
+        for text in ("Lea is allergic to cats.", "Lea has no allergies."):
+            await host.memory.remember(text)
+        members = tuple(SourceRef(SourceKind.ENTRY, entry.id) for entry in await host.memory.list())
+        asked = Question(
+            id="q", scope=Scope.default(), cause=QuestionCause.CONTRADICTION, members=members,
+            text="Does Lea have an allergy?", asked_at=NOW, asked_by="deduction",
+        )  # fmt: skip
+        await host.storage.write(Scope.default(), lambda unit: unit.of_kind(RecordKind.QUESTION).apply([(None, asked)]))
+        told = await host.context.for_turn("now", "Tell me about the allergies of Lea.", budget_tokens=200)
+        assert told.text.count("(contradicted, ask: Does Lea have an allergy?)") == 2
+        await host.desk.answer("q", keep=members[0].id)
+        told = await host.context.for_turn("later", "Tell me about the allergies of Lea.", budget_tokens=200)
+        assert "contradicted" not in told.text

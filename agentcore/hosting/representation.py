@@ -1,0 +1,130 @@
+"""Puts together what is known of a peer: what was said and what was concluded, each conclusion with its premises."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agentcore.domain.conclusion import Premise
+from agentcore.domain.filters import EntryFilter
+from agentcore.domain.memory import Level, MemoryEntry, SourceKind
+from agentcore.domain.records import entry_json
+from agentcore.domain.scope import Scope
+from agentcore.llm.chat import estimate_tokens
+from agentcore.recall.recall import Recall
+from agentcore.stores.storage import ReadView, Storage
+
+LEVELS: Final = (Level.EXPLICIT, Level.DERIVED, Level.DEDUCTIVE, Level.INDUCTIVE)
+"""What a representation holds unless it is told otherwise."""
+_LOOKED_THROUGH: Final = 500
+"""Entries that a representation is chosen from at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldEntry:
+    """One entry of a representation.
+
+    Args:
+        entry: It.
+        premises: What a conclusion rests on, each with its entry, which is None if it was purged; empty for the others.
+    """
+
+    entry: MemoryEntry
+    premises: tuple[tuple[Premise, MemoryEntry | None], ...] = ()
+
+    @property
+    def line(self) -> str:
+        """It as a prompt shows it: what it says, how that is known, and what it rests on."""
+        entry = self.entry
+        if not entry.is_conclusion:
+            return f"- {entry.content}"
+        sure = "" if entry.pattern is None else f" {entry.pattern.value}, confidence {entry.confidence}"
+        told = "; ".join(
+            f"{'against: ' if one.against else ''}{found.content}" for one, found in self.premises if found is not None
+        )
+        return f"- {entry.content} [{entry.level.value}{sure}; from: {told}]"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values, the premises with what they say."""
+        told = [
+            {"entry_id": one.entry_id, "against": one.against, "content": None if found is None else found.content}
+            for one, found in self.premises
+        ]
+        return {**entry_json(self.entry), "premises": told} if told else entry_json(self.entry)
+
+
+@dataclass(frozen=True, slots=True)
+class Representation:
+    """What is known of a peer, the most relevant first, within a budget.
+
+    Args:
+        scope: Whose view of whom.
+        held: The entries.
+        text: All of it, as a prompt shows it.
+        tokens: What the text costs.
+    """
+
+    scope: Scope
+    held: tuple[HeldEntry, ...]
+    text: str
+    tokens: int
+
+
+async def represent(
+    storage: Storage,
+    recall: Recall,
+    scope: Scope,
+    *,
+    query: str | None,
+    levels: Collection[Level],
+    budget_tokens: int,
+    sessions: Collection[str] | None,
+) -> Representation:
+    """Return what is known; see `Memory.representation`."""
+    found = await recall.search(scope, query, k=_LOOKED_THROUGH) if query else None
+    ranked = None if found is None else [hit.entry for hit in found]
+
+    def read(view: ReadView) -> list[HeldEntry]:
+        entries = ranked if ranked is not None else view.entries.select(EntryFilter(), limit=_LOOKED_THROUGH)
+        wanted = [entry for entry in entries if entry.level in levels]
+        if sessions is not None:
+            heard = _heard_in(view, wanted)
+            wanted = [entry for entry in wanted if heard[entry.id] and heard[entry.id] <= set(sessions)]
+        return held_entries(view, wanted)
+
+    held = await storage.read(scope, read)
+    fitting = list(_fitting(held, budget_tokens))
+    text = "\n".join(one.line for one in fitting)
+    return Representation(scope, tuple(fitting), text, estimate_tokens(text) if text else 0)
+
+
+def held_entries(view: ReadView, entries: Sequence[MemoryEntry]) -> list[HeldEntry]:
+    """Return entries with what they rest on."""
+    named = {one.entry_id for entry in entries for one in entry.premises}
+    premises = {entry.id: entry for entry in view.entries.get_many(named)}
+    return [HeldEntry(one, tuple((each, premises.get(each.entry_id)) for each in one.premises)) for one in entries]
+
+
+def _heard_in(view: ReadView, entries: Sequence[MemoryEntry]) -> Mapping[str, set[str]]:
+    """Return the conversations that each entry goes back to: those of a conclusion are those of its premises."""
+    cited = {
+        entry.id: {ref.id for ref in (*entry.sources, *(one.source for one in entry.evidence)) if _is_turn(ref.kind)}
+        for entry in entries
+    }
+    turns = {turn.id: turn.session_id for turn in view.turns.get_many({one for ids in cited.values() for one in ids})}
+    return {
+        entry.id: {turns[one] for one in cited[entry.id] if one in turns} | {one.session for one in entry.premises}
+        for entry in entries
+    }
+
+
+def _is_turn(kind: SourceKind) -> bool:
+    return kind is SourceKind.TURN
+
+
+def _fitting(held: Iterable[HeldEntry], budget_tokens: int) -> Iterable[HeldEntry]:
+    used = 0
+    for one in held:
+        used += estimate_tokens(f"{one.line}\n")
+        if used > budget_tokens:
+            return
+        yield one
