@@ -136,7 +136,7 @@ async def dream(count: int, searches: int) -> tuple[ConcludingModel, float, floa
 
 
 async def _concluded(host: Host) -> int:
-    return sum(entry.is_conclusion for entry in await host.memory.list(limit=None))
+    return sum(entry.is_conclusion for entry in await host.memory.list(limit=5_000))
 
 
 async def settle(dependants: int) -> tuple[float, float]:
