@@ -73,7 +73,8 @@ def sqlite_engine(
         options["creator"] = lambda: sqlite3.connect(address, uri=True, **options["connect_args"])
     if path is None:
         options["poolclass"] = StaticPool
-    engine = create_engine(url, execution_options={"compiled_cache": _STATEMENTS}, **options)
+    # Parameters are what people said: no error says them, so that no log can.
+    engine = create_engine(url, hide_parameters=True, execution_options={"compiled_cache": _STATEMENTS}, **options)
     begin = "BEGIN IMMEDIATE" if writes else "BEGIN"
 
     def on_connect(connection: sqlite3.Connection, _record: object) -> None:

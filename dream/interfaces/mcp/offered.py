@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
 from mcp.server.mcpserver import Context
@@ -29,11 +29,13 @@ class McpState:
         host: The host.
         run_desk: Runs dreams for clients.
         local: The client on stdio; None over HTTP, where the gatekeeper leaves it in the request.
+        is_read_only: Whether nobody may change anything, whatever a token gives.
     """
 
     host: Host
     run_desk: RunDesk
     local: Caller | None = None
+    is_read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class OfferedTool:
 
     @property
     def is_read_only(self) -> bool:
-        """Whether it changes nothing."""
+        """Whether who may only read can call it."""
         return self.right is Right.READ
 
     @property
@@ -69,9 +71,9 @@ class OfferedTool:
         """What clients go by when they ask a person."""
         return ToolAnnotations(
             title=self.title,
-            read_only_hint=self.is_read_only,
+            read_only_hint=self.is_read_only and not self.destroys,
             destructive_hint=self.destroys,
-            idempotent_hint=self.is_read_only or self.repeats_well,
+            idempotent_hint=(self.is_read_only and not self.destroys) or self.repeats_well,
             open_world_hint=False,
         )
 
@@ -101,8 +103,9 @@ def state_of(context: ToolContext) -> McpState:
 
 def caller_of(context: ToolContext) -> Caller:
     """Return who calls."""
-    local = state_of(context).local
-    return local or cast("Caller", _request(context).scope[SCOPE_KEY])
+    state = state_of(context)
+    caller = state.local or cast("Caller", _request(context).scope[SCOPE_KEY])
+    return replace(caller, rights=caller.rights & {Right.READ}) if state.is_read_only else caller
 
 
 def call_of(context: ToolContext) -> ScopedCall:

@@ -28,8 +28,8 @@ def add_resources(server: MCPServer[McpState]) -> None:
     @server.resource("dream://runs/{run_id}", title="A run", mime_type="application/json")
     async def run(run_id: str, ctx: Context) -> str:
         """What a run did, as `show_run` tells it; `newest` lists the newest runs."""
-        dreams = _reading(ctx).services.dreams
         try:
+            dreams = _reading(ctx).services.dreams
             if run_id == "newest":
                 return dumps({"runs": [one.to_json() for one in await dreams.runs(limit=_NEWEST)]}).decode()
             return dumps((await dreams.report(run_id)).to_json()).decode()

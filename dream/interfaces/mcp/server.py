@@ -19,6 +19,7 @@ from dream.interfaces.mcp.offered import McpState, OfferedTool
 from dream.interfaces.mcp.resources import add_resources
 from dream.interfaces.release import installed_version
 from dream.interfaces.serving.caller import Caller
+from dream.interfaces.serving.problems import Problem
 from dream.interfaces.serving.run_desk import RunDesk
 from dream.interfaces.serving.settings import ServeOptions
 
@@ -95,7 +96,7 @@ class McpEndpoint:
     """
 
     def __init__(self, host: Host, run_desk: RunDesk, options: ServeOptions) -> None:
-        state = McpState(host=host, run_desk=run_desk)
+        state = McpState(host=host, run_desk=run_desk, is_read_only=options.read_only)
         self._server = mcp_server(state, names=options.tools, is_read_only=options.read_only)
         # The gatekeeper has looked at Host, Origin, and the length of the body.
         self._server.streamable_http_app(
@@ -112,7 +113,12 @@ class McpEndpoint:
             yield
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer one request; nothing is ever sent unasked, so that there is no stream to open with GET."""
+        if scope["method"] != "POST":
+            detail = "MCP is spoken here with POST alone: no session is kept, and nothing is sent unasked."
+            refused = Problem(status=405, code="method_not_allowed", detail=detail, headers={"Allow": "POST"})
+            await refused.response()(scope, receive, send)
+            return
         await self._server.session_manager.handle_request(scope, receive, send)
 
 

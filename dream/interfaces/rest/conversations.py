@@ -142,6 +142,8 @@ async def give_feedback(request: Request, call: Writing, body: NewFeedback, key:
     async def again(records: Records) -> Response:
         named = [name for kind, name in records if kind == RecordKind.FEEDBACK]
         found = await call.host.storage.read(call.scope, lambda view: view.feedback.get_many(named))
+        if not found:
+            raise UnknownRecordError(kind="feedback", value=named[0] if named else "")
         return reply(to_image(found[0]), 201)
 
     return await once(request, call, key, work, again)

@@ -11,12 +11,14 @@ from fastapi.responses import StreamingResponse
 
 from agentcore.clock import Clock
 from agentcore.stores.acting import acting_as
+from dream.errors import InvalidFileError
 from dream.interfaces.exchange.export import export_scope
 from dream.interfaces.exchange.formats import Format
 from dream.interfaces.exchange.importer import import_file
 from dream.interfaces.rest.replies import answers, reply
 from dream.interfaces.rest.requests import Administering, Reading
 from dream.interfaces.rest.shapes import Document, Imported
+from dream.interfaces.serving.problems import Problem, code_of
 
 router = APIRouter(tags=["exchange"])
 _LINES = "application/x-ndjson"
@@ -73,13 +75,18 @@ async def import_(
         with path.open("wb") as file:
             async for chunk in request.stream():
                 await asyncio.to_thread(file.write, chunk)
-        with acting_as(call.caller.actor):
-            report = await import_file(
-                call.host.storage,
-                call.scope,
-                path,
-                file_format=file_format,
-                clock=clock,
-                ids=request.app.state.ids,
-            )
+        try:
+            with acting_as(call.caller.actor):
+                report = await import_file(
+                    call.host.storage,
+                    call.scope,
+                    path,
+                    file_format=file_format,
+                    clock=clock,
+                    ids=request.app.state.ids,
+                )
+        except InvalidFileError as error:
+            # Where the server put the file is nobody's business outside.
+            detail = str(error).replace(str(path), "The file")
+            raise Problem(status=422, code=code_of(error), detail=detail) from error
     return reply({name: value for name, value in report.document().items() if name != "path"})

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope as AsgiScope, Send
@@ -18,6 +17,7 @@ from dream.interfaces.serving.settings import ServeOptions
 API: Final = "/api/"
 MCP: Final = "/mcp"
 IMPORT: Final = "/api/v1/import"
+RUNS: Final = "/api/v1/runs/"
 EVENTS: Final = "/events"
 _CORS_METHODS: Final = "GET, POST, PUT, PATCH, DELETE"
 _CORS_HEADERS: Final = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Mcp-Protocol-Version"
@@ -66,10 +66,11 @@ class Gatekeeper:
             if scope["method"] == "OPTIONS" and origin is not None:
                 await _Preflight(origin).answer(send)
                 return
-            if is_guarded(scope["path"]):
+            path = _path_of(scope)
+            if is_guarded(path):
                 scope[SCOPE_KEY] = await self._caller(headers)
                 self._meter(scope[SCOPE_KEY])
-            await self._pass_on(scope, self._bounded(scope["path"], headers, receive), answer)
+            await self._pass_on(path, scope, self._bounded(path, headers, receive), answer)
         except Exception as error:  # noqa: BLE001 - the edge of the server: a client gets a sentence, not a trace
             problem = problem_of(error)
             if not answer.is_begun:
@@ -86,7 +87,7 @@ class Gatekeeper:
             detail = "The server does not answer to this name: add it with --allow-host if it is yours."
             raise Problem(status=421, code="unknown_host", detail=detail)
         origin = headers.get("origin")
-        if origin is None or urlsplit(origin).netloc == host:
+        if origin is None or origin in {f"http://{host}", f"https://{host}"}:
             return None
         if origin not in self._options.origins:
             detail = "Pages of this origin may not call the server: list it with --allow-origin if it is yours."
@@ -138,11 +139,11 @@ class Gatekeeper:
 
         return take
 
-    async def _pass_on(self, scope: AsgiScope, receive: Receive, answer: "_Answer") -> None:
-        if scope["path"].endswith(EVENTS):
+    async def _pass_on(self, path: str, scope: AsgiScope, receive: Receive, answer: "_Answer") -> None:
+        if path.startswith(RUNS) and path.endswith(EVENTS):
             await self._stream(scope, receive, answer)
             return
-        limit = None if scope["path"] in {IMPORT, f"{API}v1/export"} else self._options.answer_time.total_seconds()
+        limit = None if path in {IMPORT, f"{API}v1/export"} else self._options.answer_time.total_seconds()
         try:
             async with asyncio.timeout(limit):
                 await self._app(scope, receive, answer.send)
@@ -157,8 +158,14 @@ class Gatekeeper:
             detail = f"Too many streams are open: {self._options.streams:,} at most, try again later."
             raise Problem(status=503, code="too_many_streams", detail=detail, headers={"Retry-After": "10"})
         self._streams += 1
+
+        async def send(message: Message) -> None:
+            # A stream may outlast its token: each part of it is told only while that holds.
+            await self._caller(Headers(scope=scope))
+            await answer.send(message)
+
         try:
-            await self._app(scope, receive, answer.send)
+            await self._app(scope, receive, send)
         finally:
             self._streams -= 1
 
@@ -203,6 +210,18 @@ class _Preflight:
 
 def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
     return [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
+
+
+def _path_of(scope: AsgiScope) -> str:
+    """Return the path within this app, which may be mounted below a prefix.
+
+    Example:
+        >>> _path_of({"path": "/memory/mcp", "root_path": "/memory"}), _path_of({"path": "/mcp"})
+        ('/mcp', '/mcp')
+    """
+    path: str = scope["path"]
+    below = path.removeprefix(scope.get("root_path", ""))
+    return below if below.startswith("/") else path
 
 
 def _name_of(host: str) -> str:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from agentcore.errors import (
     HostNotStartedError,
@@ -19,6 +21,7 @@ from agentcore.errors import (
 )
 from agentcore.stores.sql import SqlStorage
 from agentcore.stores.sql.schema import REVISION
+from agentcore.stores.sql.sqlite import sqlite_engine
 from agentcore.testing import ManualClock
 from agentcore.testing.contracts.samples import SCOPE, START, an_entry
 
@@ -311,6 +314,13 @@ async def test_what_was_committed_is_there_after_a_restart(storage: SqlStorage, 
     again = await open_storage(path)
     assert await again.read(SCOPE, lambda view: list(view.records())) == [an_entry("a")]
     assert await again.scopes() == [SCOPE]
+
+
+def test_what_the_database_refuses_is_not_repeated_in_the_error():
+    engine = sqlite_engine(None, writes=True)
+    with engine.connect() as connection, pytest.raises(DBAPIError) as refused:
+        connection.execute(text("SELECT :told FROM nowhere"), {"told": "Ana likes tea"})
+    assert "Ana likes tea" not in str(refused.value)
 
 
 async def read_everything(storage: SqlStorage) -> None:

@@ -4,17 +4,21 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx2
 import pytest
 from served import MEMORIES, RUNS, Served, served
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 from agentcore import AgentHostBuilder, Scope
 from agentcore.stores.sql import FILE_NAME, SqlStorage
 from agentcore.testing import ManualClock
-from dream.domain.report import RunReport
+from dream.domain.report import Outcome, RunReport
+from dream.interfaces.asgi import asgi_app
 from dream.stores import dream_stores
 
 _START = datetime(2025, 6, 14, 9, tzinfo=UTC)
@@ -79,7 +83,8 @@ async def test_pages_of_other_names_and_places_are_refused(server: Served):
     assert (rebound.status_code, rebound.json()["code"]) == (421, "unknown_host")
     foreign = await server.client.get(MEMORIES, headers={"Origin": "https://evil.example"})
     assert (foreign.status_code, foreign.json()["code"]) == (403, "unknown_origin")
-    assert (await server.client.get(MEMORIES, headers={"Origin": "null"})).status_code == 403
+    for origin in ("null", "http://[", "localhost"):
+        assert (await server.client.get(MEMORIES, headers={"Origin": origin})).status_code == 403
     own = await server.client.get(MEMORIES, headers={"Origin": server.url})
     assert own.status_code == 200
     assert "access-control-allow-origin" not in own.headers
@@ -153,6 +158,34 @@ async def test_streams_are_bounded_and_end_with_the_client():
                     break
             await asyncio.sleep(0.02)
         assert again.status_code == 200
+
+
+async def test_a_stream_ends_with_its_token():
+    async with served() as server, server.client_of("watcher", "read") as watcher:
+        now = server.host.clock.now()
+        opened = RunReport(run_id="open", scope=Scope.default(), outcome="unchanged", as_of=now, started_at=now)
+        runs = server.host.storage
+        await runs.write(Scope.default(), lambda unit: dream_stores(unit).runs.open(opened, {"passes": []}))
+        async with watcher.stream("GET", f"{RUNS}/open/events") as stream:
+            parts = stream.aiter_text()
+            assert "progress" in await anext(parts)
+            await server.host.tokens.revoke("watcher")
+            done = replace(opened, outcome=Outcome.UNCHANGED, finished_at=now)
+            await runs.write(Scope.default(), lambda unit: dream_stores(unit).runs.close(done))
+            with pytest.raises(httpx2.RemoteProtocolError):
+                await anext(parts)
+
+
+async def test_below_a_prefix_the_door_is_guarded_as_well():
+    host = AgentHostBuilder(None).with_memory().with_dreaming(in_background=False).build()
+    memory = asgi_app(host)
+    outer = httpx2.ASGITransport(Starlette(routes=[Mount("/memory", app=memory)]))
+    async with host, memory, httpx2.AsyncClient(transport=outer, base_url="http://localhost/memory") as client:
+        for method, path in (("GET", MEMORIES), ("GET", "/api/v1/openapi.json"), ("POST", "/mcp")):
+            assert (await client.request(method, path)).status_code == 401
+        secret, _ = await host.tokens.create("one", scopes=["*/*/*"], rights=["read"])
+        answer = await client.get(MEMORIES, headers={"Authorization": f"Bearer {secret}"})
+        assert answer.json() == {"memories": [], "next_cursor": None}
 
 
 async def test_no_secret_and_no_content_enters_the_log(server: Served, caplog: pytest.LogCaptureFixture):

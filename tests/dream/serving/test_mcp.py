@@ -110,7 +110,7 @@ async def test_every_tool_says_what_it_takes_gives_and_does(tmp_path: Path):
         assert all(one.get("description") for one in taken.values()), tool.name
         assert tool.annotations.read_only_hint or tool.name in {
             "remember", "forget", "edit_document", "plan", "undo_run", "schedule_dream", "run_dreaming_cycle",
-            "answer_question", "confirm_memory",
+            "answer_question", "confirm_memory", "review",
         }  # fmt: skip
 
 
@@ -145,6 +145,8 @@ async def test_a_token_reaches_with_tools_what_it_reaches_with_rest(tmp_path: Pa
             assert "right to write" in await refused(client, "remember", content=TEA)
             assert (await done(client, "recall", query="tea"))["memories"] == []
         async with over_http(server, reader, "?scope=acme/agent/ben") as client:
+            with pytest.raises(mcp.MCPError):
+                await client.read_resource("dream://runs/newest")
             assert "does not reach this scope" in await refused(client, "recall", query="tea")
 
 
@@ -161,6 +163,18 @@ async def test_an_agent_is_offered_what_the_command_says(tmp_path: Path, options
         assert {tool.name for tool in (await client.list_tools()).tools} == offered
         if "--read-only" in options:
             assert "Unknown tool" in await refused(client, "forget", id="a", begins="b")
+
+
+async def test_a_server_that_is_read_only_lets_no_token_change_anything(tmp_path: Path):
+    async with served(tmp_path, read_only=True) as server, over_http(server, server.client) as client:
+        assert (await done(client, "review"))["proposals"] == []
+        assert "right to review" in await refused(client, "review", action="reject", proposals=["any"])
+
+
+async def test_there_is_no_stream_to_open(tmp_path: Path):
+    async with served(tmp_path) as server:
+        answer = await server.client.get("/mcp", headers={"Accept": "text/event-stream"})
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
 
 
 def test_a_tool_that_does_not_exist_is_refused_before_anything_is_served(tmp_path: Path):

@@ -186,6 +186,7 @@ async def test_an_export_is_a_stream_that_an_import_takes(server: Served):
     assert (await server.client.post("/api/v1/import", params=other, content=exported)).json()["known"] == {"entry": 1}
     broken = await server.client.post("/api/v1/import", params=other, content=b"{")
     assert broken.status_code == 422
+    assert broken.json()["detail"].startswith("The file, line 1: ")
 
 
 async def test_a_scope_is_told_switched_paused_and_asked_to_dream(server: Served):
