@@ -6,6 +6,7 @@ brings nothing of it back.
 """
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -78,9 +79,14 @@ class SqlErasureReader:
 class SqlErasureStore(SqlErasureReader):
     """Erase a scope, step by step, and note forgets whose files are still to be cleared."""
 
-    def begin(self) -> Erasure:
-        """Note that the scope is being erased, with what it holds; whoever dreams on it loses the right to."""
+    def begin(self, at: datetime | None = None) -> Erasure:
+        """Note that the scope is being erased, with what it holds; whoever dreams on it loses the right to.
+
+        Args:
+            at: When a person asked for it, where a restored database is told of it again; None is now.
+        """
         planned = self.what()
+        planned = planned if at is None else replace(planned, erased_at=at)
         told = encode({"removed": planned.removed, "sent": planned.sent})
         row = dict(zip(_NAMED, _names(self._transaction.scope), strict=True))
         values = row | {"erased_at": to_micros(planned.erased_at), "finished_at": None, "removed": told}

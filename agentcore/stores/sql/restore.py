@@ -165,7 +165,7 @@ async def _prepare(prepared: Path, folder: Path, wishes: _Wishes | None, clock: 
         known = {(one.scope, one.erased_at) for one in await storage.erasures()}
         for erasure in wishes.erasures if wishes else ():
             if (erasure.scope, erasure.erased_at) not in known:
-                await storage.write(erasure.scope, lambda unit: unit.erasure.begin())
+                await storage.write(erasure.scope, lambda unit, at=erasure.erased_at: unit.erasure.begin(at))
                 await storage.write(erasure.scope, lambda unit: unit.erasure.finish())
         for scope, decided in _by_scope(wishes).items():
             done[scope] = await storage.write(scope, lambda unit, of=decided: _obey(unit, *of))

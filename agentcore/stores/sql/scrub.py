@@ -25,6 +25,7 @@ from agentcore.stores.sql.schema import (
     promotions,
     proposals,
     questions,
+    receipts,
     reopened,
     runs,
     settled_clusters,
@@ -76,6 +77,22 @@ def document_rows(transaction: Transaction, telling: Collection[str]) -> set[int
         statement = mine.where(or_(contains(journal.c.before, text), contains(journal.c.after, text)))
         found.update(transaction.connection.execute(statement).scalars())
     return found
+
+
+def _line_rows(transaction: Transaction, gone: Mapping[str, str], telling: Collection[str]) -> set[int]:
+    """Return the journal's rows about documents with a line in their images that a document loses."""
+    keys = {fold_key(form) for text in gone.values() for form in (text, without_hidden(text))}
+    about = select(journal.c.pk, journal.c.before, journal.c.after).where(
+        journal.c.scope_id == transaction.scope_id,
+        journal.c.record_kind == RecordKind.DOCUMENT.value,
+        journal.c.scrubbed.is_(False),
+    )
+
+    def tells(image: str | None) -> bool:
+        content = "" if image is None else str(orjson.loads(image)["content"])
+        return _without(content, gone.keys(), keys, telling) != content
+
+    return {row.pk for row in transaction.connection.execute(about) if tells(row.before) or tells(row.after)}
 
 
 def forget_promotions(transaction: Transaction, entry_ids: Collection[str]) -> None:
@@ -177,7 +194,8 @@ def scrub(transaction: Transaction, gone: Mapping[str, str], turn_ids: Collectio
     scrub_documents(transaction, gone, telling)
     forget_promotions(transaction, gone)
     told = [*(_json(text)[1:-1] for text in telling), *map(cited, gone)]
-    _scrub_rows(transaction, document_rows(transaction, told))
+    _scrub_rows(transaction, document_rows(transaction, told) | _line_rows(transaction, gone, telling))
+    _forget_receipts(transaction, {*gone, *turn_ids})
     for text in telling:
         written = {text, _json(text)[1:-1]}
         _forget_answers(transaction, _mentions(_ANSWERS, written))
@@ -242,6 +260,14 @@ def _scrub_rows(transaction: Transaction, keys: Collection[int]) -> None:
 def _forget_answers(transaction: Transaction, condition: ColumnElement[bool]) -> None:
     mine = model_calls.c.scope_id == transaction.scope_id
     transaction.connection.execute(update(model_calls).where(mine, condition).values(request=None, answer=None))
+
+
+def _forget_receipts(transaction: Transaction, ids: Collection[str]) -> None:
+    """Clear the hashes of requests that wrote these records: whoever guesses the text could prove the guess."""
+    mine = receipts.c.scope_id == transaction.scope_id
+    for chunk in chunks(sorted(ids), _MENTIONS):
+        named = _mentions((receipts.c.records,), [_json(one) for one in chunk])
+        transaction.connection.execute(update(receipts).where(mine, named).values(digest=""))
 
 
 def _forget_undone(transaction: Transaction, texts: Collection[str], *, shown: Collection[str]) -> None:

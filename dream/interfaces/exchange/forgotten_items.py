@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from agentcore.domain.evidence import SourceKind, SourceRef
+from agentcore.domain.question import Question
 from agentcore.domain.records import Record, RecordKind, cited_by, kind_of
 from agentcore.stores.forgetting import Tombstone, TombstoneKind
 from agentcore.stores.storage import UnitOfWork
@@ -57,8 +58,8 @@ class ForgottenItems:
             is_barred = (
                 not keys.isdisjoint((item.source_key, *item.cites))
                 or ("is", _itself(item.record)) in touched
-                or any(("rests on", ref) in touched for ref in cited_by(item.record))
-                or not self.refused.isdisjoint(cited_by(item.record))
+                or any(("rests on", ref) in touched for ref in _rests_on(item.record))
+                or not self.refused.isdisjoint(_rests_on(item.record))
                 or (session is not None and self._is_earlier(item.record, session))
                 or (erased_at is not None and bool(item.record.id) and _stored_at(item.record) <= erased_at)
             )
@@ -73,7 +74,7 @@ class ForgottenItems:
         own = {SourceRef(SourceKind(kind.value), one) for kind, one in self._own if kind in _NAMED.values()}
         # A turn of which sentences alone were forgotten comes back without its text.
         itself = unit.tombstones.touched(filter(None, (_itself(item.record) for item in items)), whole=True)
-        below = unit.tombstones.touched({ref for item in items for ref in cited_by(item.record)})
+        below = unit.tombstones.touched({ref for item in items for ref in _rests_on(item.record)})
         return {("is", ref) for ref in itself - own} | {("rests on", ref) for ref in below - own}
 
     def _is_earlier(self, record: Record, session: Tombstone) -> bool:
@@ -100,9 +101,16 @@ def _itself(record: Record) -> SourceRef | None:
     return SourceRef(SourceKind(_NAMED[kind].value), record.id) if kind in _NAMED and record.id else None
 
 
+def _rests_on(record: Record) -> tuple[SourceRef, ...]:
+    """Return what a record was made of; a question and its answer, which may quote them, rest on its members."""
+    if isinstance(record, Question):
+        return record.members if record.result is None else (*record.members, record.result)
+    return cited_by(record)
+
+
 def _stored_at(record: Record) -> datetime:
     """Return when the store that a record comes from first held it, or last changed it."""
-    at = (getattr(record, name, None) for name in ("recorded_at", "created_at", "updated_at"))
+    at = (getattr(record, name, None) for name in ("recorded_at", "created_at", "asked_at", "updated_at"))
     return next((one for one in at if one is not None), datetime.min.replace(tzinfo=UTC))
 
 

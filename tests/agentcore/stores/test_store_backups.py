@@ -187,6 +187,26 @@ async def test_a_scope_that_was_erased_since_is_erased_in_what_is_restored(
         assert SECRET.encode() not in content(path)
 
 
+async def test_what_came_after_an_erasure_outlives_restores_of_both_an_earlier_and_a_later_backup(
+    path: Path, clock: ManualClock, open_storage: Any
+):
+    storage = await open_storage(path)
+    await add(storage, SECRET)
+    earlier = await storage.backup()
+    await storage.write(SCOPE, lambda unit: unit.erasure.begin())
+    await storage.write(SCOPE, lambda unit: unit.erasure.finish())
+    clock.advance(MINUTE)
+    await add(storage, "Ana sings.")
+    later = await storage.backup()
+    await storage.stop()
+    for backup, left in ((earlier, []), (later, ["Ana sings."]), (earlier, [])):
+        await restored(backup.path, path, clock)
+        storage = await open_storage(path)
+        assert await told(storage) == left
+        assert len(await storage.erasures()) == 1
+        await storage.stop()
+
+
 async def test_off_limits_topics_and_known_backups_outlive_a_restore(path: Path, clock: ManualClock, open_storage: Any):
     storage = await open_storage(path)
     topics = RecordKind.OFF_LIMITS_TOPIC

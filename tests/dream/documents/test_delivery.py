@@ -209,6 +209,20 @@ async def test_what_is_forgotten_leaves_documents_journal_and_files(shared: Worl
     assert codes((await shared.dreams.undo(report.run_id)).passes[0]) == ["forgotten"]
 
 
+@pytest.mark.parametrize(
+    ("told", "line"), [("Is ill", "Is ill"), ("Ana moved to Lisbon in May", "ana  moved to LISBON in May")]
+)
+async def test_a_short_text_or_one_in_another_case_leaves_the_journal_of_documents(
+    shared: World, folder: Path, told: str, line: str
+):
+    (folder / "MEMORY.md").write_text("- Bo likes tea\n")
+    (entry,) = await shared.add(told)
+    report = await write(shared, Scribe(saying(line, "Dee sings")))
+    await shared.memory.forget(entry.id)
+    assert all(line not in f"{row.before}{row.after}" for row in await shared.dreams.diff(report.run_id))
+    assert codes((await shared.dreams.undo(report.run_id)).passes[0]) == ["forgotten"]
+
+
 async def test_what_dreams_wrote_is_their_own_and_what_a_person_rewrites_is_not(shared: World, folder: Path):
     file = folder / "MEMORY.md"
     file.write_text("- Bo likes tea\n")

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from agentcore.domain import SourceKind, SourceRef
-from agentcore.testing.contracts.samples import a_turn, an_entry
+from agentcore.domain import RecordKind, SourceKind, SourceRef
+from agentcore.testing.contracts.samples import a_question, a_turn, an_entry
 from dream.interfaces.exchange import export_file
 
 TURN = SourceRef(SourceKind.TURN, "t1")
@@ -79,3 +79,23 @@ async def test_an_export_made_since_is_taken_whole_where_nothing_was_forgotten(d
     await export_file(other_desk.storage, other_desk.scope, again)
     assert again.read_bytes().splitlines()[1:] == path.read_bytes().splitlines()[1:]
     assert b'"kind":"tombstone"' in path.read_bytes()
+
+
+async def test_an_older_export_brings_back_no_question_about_what_was_forgotten(desk: Any):
+    """Its answer may quote what it is about."""
+    path = await exported(desk, entry(desk, "a"), entry(desk, "b"), entry(desk, "c"))
+    about = [SourceRef.parse("entry:a"), SourceRef.parse("entry:b"), SourceRef.parse("entry:c")]
+    said, kept = (
+        a_question(name, scope=desk.scope, members=members, result=None, verdict=None, reason="Ana is ill.")
+        for name, members in (("said", about[:2]), ("kept", about[1:]))
+    )
+    questions = RecordKind.QUESTION
+    await desk.storage.write(desk.scope, lambda unit: unit.of_kind(questions).apply([(None, said), (None, kept)]))
+    await export_file(desk.storage, desk.scope, path)
+    await desk.storage.write(desk.scope, lambda unit: unit.of_kind(questions).apply([(said, None), (kept, None)]))
+    await desk.storage.write(desk.scope, lambda unit: unit.forget("a"))
+    report = await desk.bring(path)
+    assert report.document()["skipped"] == {"entry": {"forgotten": 1}, "question": {"forgotten": 1}}
+    assert await desk.storage.read(desk.scope, lambda view: view.of_kind(questions).existing(["said", "kept"])) == {
+        "kept"
+    }

@@ -8,8 +8,10 @@ from typing import Any
 import orjson
 import pytest
 from served import MEMORIES, RUNS, Served, served
+from sqlalchemy import select
 
 from agentcore import AgentHostBuilder, Scope
+from agentcore.stores.sql.schema import receipts
 from dream.cycle.running.run_envelope import dream_lease
 from dream.domain.report import RunReport
 from dream.options import DreamOptions
@@ -81,6 +83,20 @@ async def test_a_request_is_carried_out_once_however_often_it_is_sent(
     assert await server.host.storage.read(Scope.default(), lambda view: view.revision) == revision
     other = await server.client.request(method, path, json=body | {"content": "other", "summary": "other"}, headers=key)
     assert other.status_code == 422
+
+
+async def test_a_forget_leaves_no_hash_of_the_request_that_said_it_and_no_repetition_says_it_again(server: Served):
+    key, body = {"Idempotency-Key": "once"}, {"content": TEA}
+    made = (await server.client.post(MEMORIES, json=body, headers=key)).json()["id"]
+    await server.host.memory.forget(made)
+    kept = select(receipts.c.digest)
+    found = await server.host.storage.read(
+        Scope.default(), lambda view: view.transaction.connection.execute(kept).scalars().all()
+    )
+    assert found == [""]
+    again = await server.client.post(MEMORIES, json=body, headers=key)
+    assert (again.status_code, TEA in again.text) == (404, False)
+    assert await server.host.memory.list() == []
 
 
 async def test_requests_at_once_with_one_key_are_carried_out_once(server: Served):
