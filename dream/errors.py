@@ -32,6 +32,9 @@ from collections.abc import Iterable, Sequence
 
 from agentcore.errors import AgentcoreError, InvalidInputError
 
+MOST_NAMED = 5
+"""How many of the runs that a prefix fits are named."""
+
 
 class DreamError(AgentcoreError):
     """Something went wrong in dream; `str(error)` is one sentence for a person."""
@@ -93,8 +96,11 @@ class InvalidEntryPointError(DreamError, InvalidInputError):
 class UnknownRunError(DreamError, InvalidInputError):
     """A run id names no run of the scope, or more than one."""
 
-    def __init__(self, *, value: str, matches: int = 0) -> None:
-        what = "several: give more characters" if matches > 1 else "none in this scope: `dream runs` lists them"
+    def __init__(self, *, value: str, matches: Sequence[str] = ()) -> None:
+        what = "none in this scope: `dream runs` lists them"
+        if len(matches) > 1:
+            more = " and more" if len(matches) > MOST_NAMED else ""
+            what = f"several ({', '.join(one[:12] for one in matches[:MOST_NAMED])}{more}): give more characters"
         super().__init__(f"The run id {value[:80]!r} fits {what}.")
 
 
@@ -109,10 +115,13 @@ class UnknownSessionError(DreamError, InvalidInputError):
 
 
 class UnknownPlanError(DreamError, InvalidInputError):
-    """A plan id names no plan of the scope."""
+    """A plan id names no plan of the scope, or one that was applied."""
 
-    def __init__(self, *, value: str) -> None:
-        super().__init__(f"There is no plan {value[:80]!r} in this scope: make one with `dream plan`.")
+    def __init__(self, *, value: str, applied_as: str | None = None) -> None:
+        what = f"There is no plan {value[:80]!r} in this scope"
+        if applied_as is not None:
+            what = f"The plan {value[:80]!r} was applied already, as run {applied_as}"
+        super().__init__(f"{what}: make {'one' if applied_as is None else 'a new one'} with `dream plan`.")
 
 
 class OutdatedPlanError(DreamError, InvalidInputError):

@@ -17,7 +17,7 @@ from dream.domain.reasons import Skip
 from dream.domain.report import PassOutcome, PassReport, RunKind, RunReport
 from dream.domain.step import StepDraft, StepReport
 from dream.domain.storage_names import DREAM_LEASE, PAUSED_SETTING
-from dream.errors import OutdatedPlanError
+from dream.errors import OutdatedPlanError, UnknownPlanError
 from dream.options import DreamOptions
 from dream.passes import DreamPass, ModelPass, arranged
 from dream.stores import dream_stores
@@ -82,13 +82,17 @@ class PlanService:
         """Take exactly the steps of a plan; what moved since it was made is refused as stale.
 
         Raises:
-            UnknownPlanError: no such plan in the scope.
+            UnknownPlanError: no such plan in the scope, or it was applied already.
             OutdatedPlanError: an earlier version made it, or a pass of it is gone.
         """
         parts, options = self._parts, self._options
 
         def look(view: ReadView) -> tuple[Plan, bool]:
-            return dream_stores(view).plans.get(plan_id), bool(view.settings.get(PAUSED_SETTING))
+            books = dream_stores(view)
+            try:
+                return books.plans.get(plan_id), bool(view.settings.get(PAUSED_SETTING))
+            except UnknownPlanError:
+                raise UnknownPlanError(value=plan_id, applied_as=books.runs.applied(plan_id)) from None
 
         plan, paused = await parts.storage.read(scope, look)
         opening = asked_for(parts, scope, RunKind.PLAN, plan.plan_id, as_of=plan.report.as_of)

@@ -18,7 +18,7 @@ from dream.domain.report import Outcome, RunKind, RunReport
 from dream.domain.session import PREFIX
 from dream.domain.step import StepReport
 from dream.domain.usage import EVERYTHING, UsageRow, summed
-from dream.errors import UnknownRunError
+from dream.errors import MOST_NAMED, UnknownRunError
 from dream.stores.sessions import SessionStore
 
 if TYPE_CHECKING:
@@ -219,12 +219,18 @@ class RunStore:
             return SessionStore(self._transaction).resolve(prefix)
         mine = runs.c.scope_id == self._transaction.scope_id
         statement = select(runs.c.id).where(mine, runs.c.id.startswith(prefix, autoescape=True))
-        found = self._connection.execute(statement.order_by(runs.c.id).limit(2)).scalars().all()
+        found = self._connection.execute(statement.order_by(runs.c.id).limit(MOST_NAMED + 1)).scalars().all()
         if prefix in found:
             return prefix
         if not prefix or len(found) != 1:
-            raise UnknownRunError(value=prefix, matches=len(found))
+            raise UnknownRunError(value=prefix, matches=found if prefix else ())
         return found[0]
+
+    def applied(self, plan_prefix: str) -> str | None:
+        """Return the newest run that applied the plan whose id starts with this, or None."""
+        mine = (runs.c.scope_id == self._transaction.scope_id) & (runs.c.kind == RunKind.PLAN.value)
+        statement = select(runs.c.id).where(mine, runs.c.target.startswith(plan_prefix, autoescape=True))
+        return self._connection.execute(statement.order_by(runs.c.pk.desc()).limit(1)).scalar() if plan_prefix else None
 
     def takes_back(self, run_id: str) -> bool:
         """Tell whether the run took something back: an undo does, the undo of an undo brings it back again."""

@@ -11,6 +11,7 @@ DreamError
 ├── LaterOptionsError           (also InvalidInputError)
 ├── OccupiedFolderError         (also InvalidInputError)
 ├── OccupiedFileError           (also InvalidInputError)
+├── EmptyFolderError            (also InvalidInputError)
 └── MissingExamplesError
 """
 
@@ -101,6 +102,16 @@ class OccupiedFileError(DreamError, InvalidInputError):
 
     def __init__(self, *, path: str) -> None:
         super().__init__(f"There is a {path} already: edit it, or give --force to have it replaced.")
+
+
+class EmptyFolderError(DreamError, InvalidInputError):
+    """A command works on what a data directory holds, and it holds no memory."""
+
+    def __init__(self, *, path: str) -> None:
+        super().__init__(
+            f"There is no memory in the folder {path} yet: name another one with --data, or begin it with "
+            "`dream remember` or `dream import`."
+        )
 
 
 class MissingExamplesError(DreamError):

@@ -37,6 +37,8 @@ class Access(Enum):
 
     LOOK = auto()
     """It reads; a scope must exist, and nothing is made, not even the data directory."""
+    AMEND = auto()
+    """It writes to what is there, which it is given the name of; nothing is made where there is no memory."""
     CHANGE = auto()
     """It writes to a scope that exists."""
     CREATE = auto()
@@ -178,7 +180,7 @@ class CommandSession:
         from agentcore.hosting.builder import AgentHostBuilder  # noqa: PLC0415 - the database takes half a second
         from agentcore.workspace.folder import WorkspaceFolder  # noqa: PLC0415 - as above
 
-        is_there = access is not Access.LOOK or self.database.exists() or self.data_dir.is_file()
+        is_there = access in {Access.CHANGE, Access.CREATE} or self.database.exists() or self.data_dir.is_file()
         builder = AgentHostBuilder(self.data_dir if is_there else None, clock=self.clock, ids=self.ids)
         left = self.left()
         builder.following(left)

@@ -11,13 +11,16 @@ from agentcore.domain.scope import Scope
 from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
 from agentcore.stores.acting import acting_as
 from agentcore.stores.storage import ReadView, Storage
-from dream.domain.report import Outcome, RunReport
+from dream.domain.reasons import Deferral
+from dream.domain.report import Outcome, RunKind, RunReport
 from dream.interfaces.serving.problems import Problem
 from dream.interfaces.serving.scoped_call import ScopedCall
 from dream.stores import dream_stores
 
 _LOOK: Final = timedelta(milliseconds=50)
 _LOOK_LONGER: Final = timedelta(milliseconds=500)
+_OPENING: Final = 10
+"""Looks for the run of who holds the lease, before a client is refused without its id."""
 _PATIENCE: Final = 60
 """Looks at a run before a client is told that it is still under way."""
 _HEARTBEAT: Final = 30
@@ -97,12 +100,21 @@ class RunDesk:
         return report
 
     async def _deferred(self, call: ScopedCall, report: RunReport) -> Problem:
-        present = await unfinished(call.host.storage, call.scope)
+        present = await self._present(call) if report.reason != Deferral.PAUSED else None
         told = {} if present is None else {"run_id": present.run_id}
         reason = report.reason or "deferred"
         code = reason.split(":")[0].split(" ")[0]
         detail = f"No dream was begun ({reason}): wait until that is over, or ask for one with POST /api/v1/schedule."
         return Problem(status=409, code=code, detail=detail, more=told)
+
+    async def _present(self, call: ScopedCall) -> RunReport | None:
+        """Return the run of whatever kind that holds the lease; it is opened a moment after the lease is taken."""
+        for _ in range(_OPENING):
+            found = await unfinished(call.host.storage, call.scope, *RunKind)
+            if found is not None:
+                return found
+            await self._clock.sleep(_LOOK)
+        return None
 
     async def stop(self) -> None:
         """End what is under way between two of its steps; the next dream of each scope goes on with it."""
@@ -129,13 +141,19 @@ class RunDesk:
             await self._clock.sleep(_LOOK_LONGER)
 
 
-async def unfinished(storage: Storage, scope: Scope) -> RunReport | None:
-    """Return the report, as it begins, of the run that is under way or was interrupted; None if there is none."""
+async def unfinished(storage: Storage, scope: Scope, *kinds: RunKind) -> RunReport | None:
+    """Return the report, as it begins, of the run that is under way or was interrupted; None if there is none.
+
+    Args:
+        storage: Where runs are kept.
+        scope: Whose runs.
+        kinds: Which; dreams by default.
+    """
 
     def find(view: ReadView) -> RunReport | None:
         runs = dream_stores(view).runs
-        found = runs.unfinished()
-        return runs.report(found[-1].run_id) if found else None
+        found = [one.run_id for kind in kinds or (RunKind.DREAM,) for one in runs.unfinished(kind)[-1:]]
+        return max((one for one in map(runs.report, found) if one), key=lambda one: one.started_at, default=None)
 
     return await storage.read(scope, find)
 

@@ -2,12 +2,14 @@
 
 import asyncio
 from datetime import timedelta
+from itertools import count
 
 import pytest
 from commandline import CommandLine, copies_file
 
 from agentcore.clock import SystemClock
 from agentcore.domain import Capability, Scope
+from agentcore.ids import RandomIds
 from agentcore.stores.sql import SqlStorage
 from dream.passes import ORDER
 from dream.passes.exact_fold import ExactFold
@@ -156,8 +158,47 @@ def test_an_undone_run_leaves_the_export_as_it_was_and_is_not_redone(cli: Comman
 def test_an_undo_can_be_undone(dreamt: CommandLine):
     after = dreamt.exported()
     undo_id = dreamt.json("undo", _run_id(dreamt))["run_id"]
-    dreamt.good("undo", undo_id)
+    redone = dreamt.good("undo", undo_id)
     assert _entries_of(dreamt.exported()) == _entries_of(after)
+    assert "later dreams may make them too" in redone
+    assert "No later dream" not in redone
+
+
+def test_a_run_that_is_undone_already_is_said_to_be(dreamt: CommandLine):
+    assert "No later dream makes these changes again." in dreamt.good("undo", _run_id(dreamt))
+    before = dreamt.exported()
+    assert "is undone already: nothing was changed." in " ".join(dreamt.good("undo", _run_id(dreamt)).split())
+    assert dreamt.exported() == before
+
+
+def test_a_plan_that_was_applied_is_told_with_its_run(cli: CommandLine):
+    _copies(cli)
+    plan = cli.json("plan")["plan_id"]
+    run_id = cli.json("run", "--plan", plan)["run_id"]
+    assert f"was applied already, as run {run_id}" in cli("run", "--plan", plan).complaint
+    assert "There is no plan" in cli("run", "--plan", "none").complaint
+
+
+def test_the_beginning_of_several_run_ids_is_answered_with_at_most_five_of_them(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+):
+    cli.good("remember", "Ana likes tea")
+    numbers = count(10)
+    monkeypatch.setattr(RandomIds, "new", lambda _: f"ab{next(numbers)}{'0' * 28}")
+    for _ in range(6):
+        cli.json("run")
+    told = cli("show", "ab").complaint
+    named = sorted(run["run_id"][:12] for run in cli.json("runs")["runs"])[:5]
+    assert f"fits several ({', '.join(named)} and more): give more characters." in told
+
+
+@pytest.mark.parametrize("command", [("forget", "abcdef"), ("undo", "abcdef"), ("restore", "abcdef"), ("backup",)])
+def test_what_only_looks_up_makes_no_folder(cli: CommandLine, command: tuple[str, ...]):
+    cli.data = cli.data / "typo"
+    told = cli(*command)
+    assert told.code == 2
+    assert ("There is no memory in the folder" in told.complaint) == (command == ("backup",))
+    assert not cli.data.exists()
 
 
 def test_what_changed_since_is_reported_and_left_alone(dreamt: CommandLine):

@@ -63,7 +63,8 @@ def test_a_token_is_made_listed_and_revoked(cli: CommandLine):
     assert made.document["secret"] not in listed.out
     assert cli("token", "revoke", "phone").code == 0
     assert "revoked" in cli("token", "list").out
-    assert "token list" in cli("token", "revoke", "phone").complaint
+    assert "revoked already" in cli("token", "revoke", "phone").complaint
+    assert "token list" in cli("token", "revoke", "tablet").complaint
 
 
 @pytest.mark.parametrize(

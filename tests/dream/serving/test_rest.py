@@ -13,7 +13,7 @@ from sqlalchemy import select
 from agentcore import AgentHostBuilder, Scope
 from agentcore.stores.sql.schema import receipts
 from dream.cycle.running.run_envelope import dream_lease
-from dream.domain.report import RunReport
+from dream.domain.report import RunKind, RunReport
 from dream.options import DreamOptions
 from dream.stores import dream_stores
 
@@ -152,9 +152,10 @@ async def test_a_dream_is_a_resource_that_can_be_watched_and_undone(server: Serv
     assert (await server.client.get(f"{MEMORIES}/{two['id']}")).json()["status"] == "active"
 
 
-async def test_a_run_beside_another_is_refused_with_the_id_of_that(server: Served):
+@pytest.mark.parametrize("kind", [RunKind.DREAM, RunKind.PLAN, RunKind.REVIEW])
+async def test_a_run_beside_another_is_refused_with_the_id_of_that(server: Served, kind: RunKind):
     now = server.host.clock.now()
-    report = RunReport(run_id="other", scope=Scope.default(), outcome="unchanged", as_of=now, started_at=now)
+    report = RunReport(run_id="other", scope=Scope.default(), kind=kind, outcome="unchanged", as_of=now, started_at=now)
     await server.host.storage.write(
         Scope.default(), lambda unit: dream_stores(unit).runs.open(report, {"passes": ["exact-fold"]})
     )

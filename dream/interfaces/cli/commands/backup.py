@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from dream.interfaces.cli.errors import EmptyFolderError
 from dream.interfaces.cli.render.backups import backup_lines, restored_lines, restoring_lines
 from dream.interfaces.cli.session import Access, CliSession
 
@@ -22,6 +23,8 @@ async def backup(*, to: Path | None = None, session: CliSession) -> None:
         to: The folder; else one beside the data folder.
         session: Whose memory.
     """
+    if not session.database.exists() and not session.data_dir.is_file():
+        raise EmptyFolderError(path=str(session.data_dir))
     async with session.host(Access.LOOK, dreams=False) as host:
         made = await host.backup(to)
     session.screen.show(lambda: _json(made), lambda: backup_lines(made))

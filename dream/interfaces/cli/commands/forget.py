@@ -52,7 +52,7 @@ async def forget(
     given = [entry is not None, conversation is not None, everything, all_of is not None]
     if sum(given) != 1:
         raise MissingSettingError(what="entry or session", remedy=f"give one of {', '.join(_NAMES)}")
-    async with session.host(Access.CHANGE) as host:
+    async with session.host(Access.AMEND) as host:
         if everything or all_of is not None:
             await _erase(host, session, all_of, yes=yes)
         elif conversation is not None:

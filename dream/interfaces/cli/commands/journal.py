@@ -16,6 +16,7 @@ from dream.interfaces.cli.render.reports import refused_text_lines, run_lines, r
 from dream.interfaces.cli.render.sessions import session_lines
 from dream.interfaces.cli.render.text import Line, Lines
 from dream.interfaces.cli.session import Access, CliSession
+from dream.stores import dream_stores
 
 _LOOK_BACK = 1_000
 """Newest runs among which one that never finished is looked for; the newest is where it stands."""
@@ -111,14 +112,16 @@ async def undo(
     """
     if pass_name is not None and change is not None:
         raise ConflictingOptionsError(first="--pass", second="--change")
-    async with session.host(Access.CHANGE) as host:
+    async with session.host(Access.AMEND) as host:
         dreams = host.for_scope(session.scope).dreams
         target = await _report(dreams, run)
         known = [item.name for item in target.passes] or list(dreams.pass_names)
         if pass_name is not None and pass_name not in known:
             raise UnknownPassError(name=pass_name, known=known)
         report = await dreams.undo(target.run_id, pass_name=pass_name, change=change)
-    return told(session, report, report.to_json, lambda: undo_lines(session, report, target))
+        scope, run_id = session.scope, target.run_id
+        is_redo = await host.storage.read(scope, lambda view: dream_stores(view).runs.takes_back(run_id))
+    return told(session, report, report.to_json, lambda: undo_lines(session, report, target, is_redo=is_redo))
 
 
 async def _report(dreams: Dreams, run_id: str) -> RunReport:

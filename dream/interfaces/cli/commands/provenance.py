@@ -54,7 +54,7 @@ async def restore(entry: str, /, *, session: CliSession) -> int:
         entry: Its id, or the beginning of it.
         session: Whose memory.
     """
-    async with session.host(Access.CHANGE) as host:
+    async with session.host(Access.AMEND) as host:
         scope = session.scope
         entry_id = await host.storage.read(scope, lambda view: view.entries.resolve(entry))
         report = await host.for_scope(scope).dreams.restore(entry_id)

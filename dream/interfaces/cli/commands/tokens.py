@@ -67,6 +67,9 @@ async def revoke(name: str, /, *, session: CliSession) -> None:
     """
     async with session.host(Access.LOOK, dreams=False) as host:
         is_done = await host.tokens.revoke(name)
+        is_known = any(token.name == name for token in await host.tokens.list())
+    if not is_done and is_known:
+        raise InvalidOptionsError(field="name", value=name, allowed="it is revoked already, nothing is left to do")
     if not is_done:
         raise InvalidOptionsError(field="name", value=name, allowed="`dream token list` names the tokens that hold")
     session.screen.show(lambda: {"revoked": name}, lambda: [Line(f"Revoked: {name}.")])

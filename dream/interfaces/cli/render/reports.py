@@ -332,11 +332,14 @@ def _next_steps(session: CommandSession, report: RunReport, *, is_running: bool)
         yield Line("Nothing was changed.")
 
 
-def undo_lines(session: CommandSession, report: RunReport, target: RunReport) -> Lines:
-    """Yield what an undo put back and what it left alone."""
+def undo_lines(session: CommandSession, report: RunReport, target: RunReport, *, is_redo: bool) -> Lines:
+    """Yield what an undo put back and what it left alone; a redo, of an undo, opens the operations again."""
     width = session.screen.width
     if report.outcome is Outcome.DEFERRED:
         yield from paragraph(f"Not undone: {explained(report.reason)}.", width, tone=Tone.WARNING)
+        return
+    if target.changes and not report.changes and not any(item.refused or item.notes for item in report.passes):
+        yield from paragraph(f"Run {target.run_id} is undone already: nothing was changed.", width)
         return
     back = counted(report.changes, "record")
     yield Line(f"Undid run {target.run_id}: {back} put back.", Tone.TITLE)
@@ -351,7 +354,8 @@ def undo_lines(session: CommandSession, report: RunReport, target: RunReport) ->
                 tone=Tone.WARNING,
             )
     if report.changes:
-        yield Line("No later dream makes these changes again.")
+        redone = "The changes stand again, and later dreams may make them too."
+        yield Line(redone if is_redo else "No later dream makes these changes again.")
         yield Line(f"Take the undo back: {session.command('undo', report.run_id)}", Tone.FAINT)
 
 
