@@ -7,6 +7,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, ConfigDict, Field
 
 from agentcore.domain.access import Right
+from agentcore.domain.capability import Capability
 from agentcore.domain.memory import Trust
 from dream.interfaces.mcp.offered import OfferedTool, ToolContext, call_of
 
@@ -178,8 +179,8 @@ MEMORY_TOOLS: Final = (
     OfferedTool(recall_memory, "Recall memories (Dense-Mem)", Right.READ),
     OfferedTool(forget, "Set a memory aside", Right.WRITE, destroys=True, repeats_well=True),
     OfferedTool(context_for_turn, "Context of a turn", Right.READ),
-    OfferedTool(read_document, "Read a document", Right.READ),
-    OfferedTool(edit_document, "Edit MEMORY.md", Right.WRITE, destroys=True),
+    OfferedTool(read_document, "Read a document", Right.READ, needs=Capability.WORKSPACE),
+    OfferedTool(edit_document, "Edit MEMORY.md", Right.WRITE, destroys=True, needs=Capability.WORKSPACE),
     OfferedTool(my_stats, "State of the memory", Right.READ),
     OfferedTool(why, "Why a memory is so", Right.READ),
 )

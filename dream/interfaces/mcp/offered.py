@@ -8,9 +8,11 @@ from typing import Any, TypeAlias, cast
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
+from pydantic import ValidationError
 from starlette.requests import Request
 
 from agentcore.domain.access import Right
+from agentcore.domain.capability import Capability
 from agentcore.hosting.host import Host
 from agentcore.stores.acting import acting_as
 from dream.interfaces.serving.caller import SCOPE_KEY, Caller
@@ -48,6 +50,7 @@ class OfferedTool:
         right: What it takes.
         destroys: Whether it takes something away that a client may miss.
         repeats_well: Whether doing it twice is the same as once.
+        needs: What the host must be built with; None for nothing more.
     """
 
     function: Callable[..., Awaitable[Any]]
@@ -55,6 +58,7 @@ class OfferedTool:
     right: Right
     destroys: bool = False
     repeats_well: bool = False
+    needs: Capability | None = None
 
     @property
     def name(self) -> str:
@@ -94,6 +98,12 @@ class OfferedTool:
                 raise ToolError(problem_of(error).detail) from None
 
         return call
+
+
+def wrong_arguments(error: ValidationError) -> str:
+    """Return one sentence for each wrong argument, without what was given."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return " ".join(f"The argument {'.'.join(map(str, one['loc']))} is wrong: {one['msg']}." for one in found)
 
 
 def state_of(context: ToolContext) -> McpState:

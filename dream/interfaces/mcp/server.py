@@ -4,18 +4,22 @@ import inspect
 from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 from importlib.resources import files
-from typing import Final
+from typing import Any, Final
 
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types import CallToolResult, InputRequiredResult
+from pydantic import ValidationError
 from starlette.types import Receive, Scope as AsgiScope, Send
 
+from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.host import Host
 from dream.interfaces.mcp.dream_tools import DREAM_TOOLS
 from dream.interfaces.mcp.memory_tools import MEMORY_TOOLS
-from dream.interfaces.mcp.offered import McpState, OfferedTool
+from dream.interfaces.mcp.offered import McpState, OfferedTool, wrong_arguments
 from dream.interfaces.mcp.resources import add_resources
 from dream.interfaces.release import installed_version
 from dream.interfaces.serving.caller import Caller
@@ -28,10 +32,13 @@ TOOLS: Final = (*MEMORY_TOOLS, *DREAM_TOOLS)
 _ABOUT: Final = "A memory that outlasts the conversation. The prompt `use_memory` says how to use it."
 
 
-def chosen_tools(*, names: Collection[str] | None, is_read_only: bool) -> list[OfferedTool]:
+def chosen_tools(
+    capabilities: Collection[Capability], *, names: Collection[str] | None, is_read_only: bool
+) -> list[OfferedTool]:
     """Return the tools that are offered.
 
     Args:
+        capabilities: What the host was built with; a tool that needs more is left out.
         names: Only these; None for all.
         is_read_only: Only those that change nothing.
 
@@ -41,7 +48,27 @@ def chosen_tools(*, names: Collection[str] | None, is_read_only: bool) -> list[O
     known = [tool.name for tool in TOOLS]
     for name in sorted(set(names or ()) - set(known)):
         raise InvalidOptionsError(field="--tools", value=name, allowed=f"choose among {', '.join(known)}")
-    return [tool for tool in TOOLS if (names is None or tool.name in names) and (tool.is_read_only or not is_read_only)]
+    able = [tool for tool in TOOLS if tool.needs is None or tool.needs in capabilities]
+    return [tool for tool in able if (names is None or tool.name in names) and (tool.is_read_only or not is_read_only)]
+
+
+class _Server(MCPServer[McpState]):
+    """A server that says of each wrong argument what is wrong with it, in one sentence."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[McpState, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool.
+
+        Raises:
+            ToolError: it cannot do this.
+        """
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(wrong_arguments(error.__cause__)) from None
+            raise
 
 
 def mcp_server(state: McpState, *, names: Collection[str] | None, is_read_only: bool) -> MCPServer[McpState]:
@@ -60,7 +87,7 @@ def mcp_server(state: McpState, *, names: Collection[str] | None, is_read_only: 
     async def lifespan(_: MCPServer[McpState]) -> AsyncGenerator[McpState]:
         yield state
 
-    server = MCPServer[McpState](
+    server = _Server(
         "agentcore-dream",
         title="Memory",
         instructions=_ABOUT,
@@ -68,7 +95,7 @@ def mcp_server(state: McpState, *, names: Collection[str] | None, is_read_only: 
         lifespan=lifespan,
         log_level="WARNING",
     )
-    for tool in chosen_tools(names=names, is_read_only=is_read_only):
+    for tool in chosen_tools(state.host.capabilities, names=names, is_read_only=is_read_only):
         server.add_tool(
             tool.guarded,
             tool.name,

@@ -98,7 +98,9 @@ async def test_the_official_client_drives_every_tool_on_stdio(tmp_path: Path):
 
 
 async def test_every_tool_says_what_it_takes_gives_and_does(tmp_path: Path):
-    async with served(tmp_path) as server, over_http(server, server.client) as client:
+    (tmp_path / "notes").mkdir()
+    builder = AgentHostBuilder(tmp_path).with_workspace(tmp_path / "notes")
+    async with served(builder=builder) as server, over_http(server, server.client) as client:
         tools = (await client.list_tools()).tools
     assert [tool.name for tool in tools] == [tool.name for tool in TOOLS]
     for tool in tools:
@@ -114,12 +116,22 @@ async def test_every_tool_says_what_it_takes_gives_and_does(tmp_path: Path):
         }  # fmt: skip
 
 
+async def test_without_a_workspace_no_tools_for_documents_are_listed(tmp_path: Path):
+    async with served(tmp_path) as server, over_http(server, server.client) as client:
+        offered = {tool.name for tool in (await client.list_tools()).tools}
+    assert {tool.name for tool in TOOLS} - offered == {"read_document", "edit_document"}
+
+
 async def test_what_a_tool_cannot_do_it_says_in_a_sentence(tmp_path: Path):
     async with served(tmp_path) as server, over_http(server, server.client) as client:
         assert "There is no memory none" in await refused(client, "why", id="none")
-        assert "there is no such tool" in await refused(client, "read_document")
+        assert "Unknown tool" in await refused(client, "read_document")
         assert "begins" in await refused(client, "forget", id="none")
-        assert "query" in await refused(client, "recall", query=5)
+        said = await refused(client, "recall", query=5, k=99)
+        assert said == (
+            "The argument query is wrong: Input should be a valid string. "
+            "The argument k is wrong: Input should be less than or equal to 20."
+        )
         assert "No proposal was named" in await refused(client, "review", action="approve")
         assert "Unknown tool" in await refused(client, "obey")
 
