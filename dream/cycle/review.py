@@ -8,6 +8,7 @@ from itertools import groupby
 from agentcore.domain.scope import Scope
 from agentcore.hosting.services import HostServices
 from agentcore.stores.storage import ReadView, UnitOfWork
+from dream.cycle.approvals import change_key
 from dream.cycle.running.admission import Admission
 from dream.cycle.running.run_envelope import RunEnvelope, asked_for, carry_out, deferred
 from dream.cycle.running.runner import PAUSED
@@ -118,17 +119,21 @@ def _approve(unit: UnitOfWork, writer: StepWriter, batch: Sequence[WaitingPropos
     reopened = [one for waits in timely for one in books.cursors.reopen(*waits.to_look_at_again(moved))]
     # What has no room goes on waiting where it is, and each proposal has its own reader look again at what moved.
     judged.deferred, judged.stale = [], []
+    made = {change_key(one) for one in judged.accepted}
+    approved = [one.proposal_id for one in timely if change_key(one.change_set) in made]
     judged.accepted = [
-        replace(one, promotions=tuple(replace(made, promoted_at=writer.as_of) for made in one.promotions))
+        replace(one, promotions=tuple(replace(told, promoted_at=writer.as_of) for told in one.promotions))
         for one in judged.accepted
     ]
     draft = StepDraft(
         proposal=Proposal(change_sets=tuple(change_sets), refused=tuple(refused)),
         batch=[],
-        report=StepReport(reopened=tuple(reopened)),
+        report=StepReport(reopened=tuple(reopened), proposals=tuple(approved)),
     )
     step = writer.write(unit, draft, judged)
-    books.proposals.remove([one.proposal_id for one in waiting if id(one.change_set) not in postponed])
+    books.proposals.approve(approved)
+    gone = [one.proposal_id for one in waiting if id(one.change_set) not in postponed]
+    books.proposals.remove(set(gone).difference(approved))
     return step.report
 
 

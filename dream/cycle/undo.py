@@ -1,13 +1,12 @@
 """Takes back what the journal holds, wherever nothing changed since, and brings retired entries back."""
 
-from collections.abc import Mapping, Sequence, Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence, Set as AbstractSet
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from itertools import groupby
 from typing import Final
 
-from agentcore.domain.document import StoredDocument
 from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Status
 from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, cited_by, kind_of, text_of
 from agentcore.domain.scope import Scope
@@ -17,58 +16,27 @@ from agentcore.domain.validity import revived
 from agentcore.errors import ForgottenSourceError, InvalidContentError, UnknownRecordError
 from agentcore.hosting.services import HostServices
 from agentcore.stores.storage import Origin, ReadView, UnitOfWork
-from agentcore.workspace.differences import difference, own_left
-from agentcore.workspace.document import Document
+from dream.cycle.approvals import Approvals
 from dream.cycle.documents.delivery import NO_WORKSPACE
+from dream.cycle.documents.inverse import Inverse, document_inverse
 from dream.cycle.running.admission import Admission
 from dream.cycle.running.run_envelope import RunEnvelope, asked_for, carry_out
 from dream.cycle.running.step_writer import StepWriter
 from dream.domain.change import FOLD, Change, ChangeSet, JournalRow, fingerprint, image_text
-from dream.domain.proposal import Proposal, Refusal
+from dream.domain.proposal import Notes, Proposal, Refusal
 from dream.domain.reasons import NotUndone
 from dream.domain.report import PassOutcome, PassReport, RunKind, RunReport
 from dream.domain.step import StepDraft, StepReport
 from dream.errors import UnknownChangeError
 from dream.options import DreamOptions
 from dream.stores import DreamStores, dream_stores
-from dream.stores.journal import DOCUMENT_CHANGED, PURGE
+from dream.stores.journal import PURGE
 from dream.stores.runs import StepRow
-
-Inverse = tuple[Change[Record] | None, Refusal | None]
-
-
-def document_inverse(row: JournalRow, present: Record | None) -> Inverse:
-    """Return the change that takes *row* back, if there is one, and what of it cannot be taken back."""
-    stored = present if isinstance(present, StoredDocument) else None
-    was, became = row.record_before, row.record_after
-    before = was if isinstance(was, StoredDocument) else None
-    after = became if isinstance(became, StoredDocument) else None
-    if row.operation == DOCUMENT_CHANGED or _text(stored) == _text(before):
-        return None, None  # nothing that a dream did, or taken back already
-    if _text(stored) == _text(after):
-        return Change[Record](before=stored, after=before, reason=f"undo: {row.reason}"), None
-    if stored is None:
-        return None, Refusal(NotUndone.CHANGED_SINCE, row.record_id)
-    inverse = difference(Document(_text(after) or ""), Document(_text(before) or ""))
-    redone = inverse.done_to(Document(stored.content))
-    refusal = None
-    if redone.refused:
-        detail = f"{row.record_id}: {len(redone.refused)} of {len(inverse.gone) + len(inverse.come)} edits"
-        refusal = Refusal(NotUndone.CHANGED_SINCE, detail)
-    if redone.document.text == stored.content:
-        return None, refusal
-    own = own_left((*stored.own, *(() if before is None else before.own)), redone.document)
-    restored = replace(stored, content=redone.document.text, own=own)
-    return Change[Record](before=stored, after=restored, reason=f"undo: {row.reason}"), refusal
 
 
 def _is_read_again(row: JournalRow) -> bool:
     of = RECORD_TYPES[row.kind]
     return of.is_read and not of.stands_alone
-
-
-def _text(document: StoredDocument | None) -> str | None:
-    return None if document is None else document.content
 
 
 _SOURCES: Final = {
@@ -113,9 +81,10 @@ class UndoService:
 
         async def take_back(run: RunEnvelope) -> None:
             barred, mine = _without_barred(run.obstacle, rows)
+            approved = [one for step in steps for one in step.report.proposals]
             undone, writer = Undone(), StepWriter.of(self._parts, run, self._options.applying(), UNDO)
             for batch in _newest_first(mine, self._options.step_size):
-                work = partial(_undo_batch, writer=writer, rows=batch, undone=undone)
+                work = partial(_undo_batch, writer=writer, rows=batch, undone=undone, approved=approved)
                 await run.write(work, origin=Origin.UNDO)
             # Nobody has to read those again.
             touched = [row.record_id for row in mine if _is_read_again(row)]
@@ -132,7 +101,8 @@ class UndoService:
                         books.clusters.withdraw(target, name)
 
             await run.write(look_again, origin=Origin.UNDO)
-            run.passes.append(_report(UNDO, undone.restored, (*undone.refused, *barred), purged=undone.purged))
+            refused = (*undone.refused, *barred)
+            run.passes.append(_report(UNDO, undone.restored, refused, notes=undone.notes))
 
         opening = asked_for(self._parts, scope, RunKind.UNDO, target)
         has_documents = any(row.kind is RecordKind.DOCUMENT for row in rows)
@@ -150,7 +120,7 @@ class UndoService:
         async def bring_back(run: RunEnvelope) -> None:
             writer = StepWriter.of(self._parts, run, self._options.applying(), RESTORE)
             await run.write(partial(_restore, writer=writer, entry_id=entry_id), origin=Origin.HOST)
-            run.passes.append(_report(RESTORE, 1, ()))
+            run.passes.append(_report(RESTORE, 1, (), notes={}))
 
         opening = asked_for(self._parts, scope, RunKind.RESTORE, entry_id)
         return await carry_out(self._parts, self._options, opening, bring_back, reads_documents=False)
@@ -164,11 +134,19 @@ class Undone:
         restored: Records put back.
         refused: Records left alone, and why.
         purged: Records that retention removed, which no undo brings back.
+        reopened: Proposals that wait for a person again.
     """
 
     restored: int = 0
     refused: list[Refusal] = field(default_factory=list[Refusal])
     purged: int = 0
+    reopened: int = 0
+
+    @property
+    def notes(self) -> Notes:
+        """What the report counts besides."""
+        counts = {"purged_for_good": self.purged, "reopened_proposals": self.reopened}
+        return {name: count for name, count in counts.items() if count}
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,9 +192,16 @@ def _newest_first(rows: Sequence[JournalRow], size: int) -> list[list[JournalRow
     return [batch for batch in batches if batch]
 
 
-def _undo_batch(unit: UnitOfWork, writer: StepWriter, rows: Sequence[JournalRow], undone: Undone) -> None:
-    """Take back *rows* (newest first) in this transaction, as a step of an undoing run."""
+def _undo_batch(
+    unit: UnitOfWork, writer: StepWriter, rows: Sequence[JournalRow], undone: Undone, approved: Collection[str]
+) -> None:
+    """Take back *rows* (newest first) in this transaction, as a step of an undoing run.
+
+    What a person had approved, a proposal of *approved*, waits for a decision again, and is not declined.
+    """
     books = dream_stores(unit)
+    is_redo = books.runs.takes_back(rows[0].run_id)
+    approvals = Approvals.among(unit, approved, is_redo=is_redo)
     obstacles = _Obstacles(_forgotten(unit, rows), _touched(unit, rows), _held(unit, rows))
     state = _present(unit, rows)
     stored, refused = dict(state), len(undone.refused)
@@ -229,12 +214,20 @@ def _undo_batch(unit: UnitOfWork, writer: StepWriter, rows: Sequence[JournalRow]
             prints = {row.record_id: row.fingerprint for row in members if row.fingerprint is not None}
             state.update({change.record_id: change.after for change in changes})
             change_sets.append(ChangeSet(operation=UNDO, changes=tuple(changes), fingerprints=prints))
-            # Those of members left alone too: what is back must not join them again.
-            marks.update(prints.values())
-    draft = StepDraft(proposal=Proposal(refused=tuple(undone.refused[refused:])), batch=[])
+            if not approvals.turn(members):
+                # Those of members left alone too: what is back must not join them again.
+                marks.update(prints.values())
+    undone.refused += approvals.refused
+    draft = StepDraft(
+        proposal=Proposal(refused=tuple(undone.refused[refused:])),
+        batch=[],
+        report=StepReport(proposals=tuple(one.proposal_id for one in approvals.turned)),
+    )
     step = writer.write(unit, draft, Admission(accepted=change_sets, written=_net(stored, state)))
+    approvals.settle()
     undone.restored += step.report.accepted
-    if rows and books.runs.takes_back(rows[0].run_id):
+    undone.reopened += 0 if is_redo else len(approvals.turned)
+    if is_redo:
         books.decisions.reconsider(marks)
     else:
         books.decisions.decline(marks, run_id=writer.run_id)
@@ -382,13 +375,13 @@ def _restore(unit: UnitOfWork, writer: StepWriter, entry_id: str) -> None:
     dream_stores(unit).decisions.decline(_marks_against(unit, before), run_id=writer.run_id)
 
 
-def _report(name: str, accepted: int, refused: tuple[Refusal, ...], *, purged: int = 0) -> PassReport:
+def _report(name: str, accepted: int, refused: tuple[Refusal, ...], *, notes: Notes) -> PassReport:
     return PassReport(
         name=name,
         outcome=PassOutcome.APPLIED if accepted else PassOutcome.UNCHANGED,
         accepted=accepted,
         refused=refused,
-        notes={"purged_for_good": purged} if purged else {},
+        notes=notes,
     )
 
 

@@ -244,3 +244,5 @@ class NotUndone(StrEnum):
     """Retention removed the record for good."""
     DOCUMENT_BARRED = "document_barred"
     """The workspace or one of its files cannot be read; the detail says why."""
+    PROPOSAL_EXPIRED = "proposal_expired"
+    """The change is taken back, but its proposal has expired since it was approved, and does not wait again."""

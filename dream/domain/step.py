@@ -47,6 +47,7 @@ class StepReport:
         rounds: The rounds of its exchange, where there was more than the first.
         stopped: Which budget ended the pass.
         reads: What the pass's cursor counts, where an undo took the cursor away.
+        proposals: Proposals whose approval it is, or takes back.
     """
 
     accepted: int = 0
@@ -68,6 +69,7 @@ class StepReport:
     rounds: tuple[AskedRound, ...] = ()
     stopped: str | None = None
     reads: Reads | None = None
+    proposals: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return what the step's row keeps: the counts always, the rest where it says something."""
@@ -79,6 +81,7 @@ class StepReport:
             "notes": dict(self.notes),
             "reopened": list(self.reopened),
             **({"rounds": [one.to_json() for one in self.rounds]} if self.rounds else {}),
+            **({"proposals": list(self.proposals)} if self.proposals else {}),
             **{name: value for name, value in more.items() if value is not None and value is not False and value != 0},
         }
 
@@ -90,6 +93,7 @@ class StepReport:
         known["refused"] = tuple(Refusal(code, detail) for code, detail in values.get("refused", ()))
         known["rounds"] = tuple(AskedRound.from_json(one) for one in values.get("rounds", ()))
         known["reopened"] = tuple(values.get("reopened", ()))
+        known["proposals"] = tuple(values.get("proposals", ()))
         known["reads"] = None if reads is None else Reads(reads)
         return cls(**known)
 

@@ -27,13 +27,14 @@ if TYPE_CHECKING:
     from agentcore.domain.scope import Scope
     from agentcore.stores.sql.transaction import Transaction
 
-_WAITING, _REJECTED = "waiting", "rejected"
+_WAITING, _APPROVED, _REJECTED = "waiting", "approved", "rejected"
 
 
 class ProposalStore:
     """Proposals of one scope, in one transaction; lives as long as it.
 
-    What was approved or has expired is gone. Of what was rejected the marks stay, so that a `forget` finds them.
+    What has expired is gone. What was approved stays, for an undo of its approval, until retention removes its run. Of
+    what was rejected the marks stay, so that a `forget` finds them.
     """
 
     def __init__(self, transaction: Transaction) -> None:
@@ -72,12 +73,11 @@ class ProposalStore:
 
     def get_many(self, ids: Collection[str]) -> list[WaitingProposal]:
         """Return those of *ids* that nobody decided, expired ones too, in the order they were proposed."""
-        found: list[Row[Any]] = []
-        for chunk in chunks(sorted(set(ids))):
-            undecided = self._mine & (proposals.c.state == _WAITING) & proposals.c.id.in_(chunk)
-            found += self._connection.execute(select(proposals).where(undecided))
-        scope = self._transaction.scope
-        return [_to_proposal(scope, row) for row in sorted(found, key=lambda row: row.pk)]
+        return self._among(ids, _WAITING)
+
+    def approved(self, ids: Collection[str]) -> list[WaitingProposal]:
+        """Return those of *ids* whose changes a person had made, in the order they were proposed."""
+        return self._among(ids, _APPROVED)
 
     def resolve(self, prefix: str) -> str:
         """Return the one undecided proposal whose id starts with *prefix*; UnknownProposalError if none or several."""
@@ -103,6 +103,18 @@ class ProposalStore:
         for chunk in chunks(sorted(ids)):
             self._connection.execute(delete(proposals).where(self._mine, proposals.c.id.in_(chunk)))
 
+    def approve(self, ids: Collection[str]) -> None:
+        """Keep these as they are, for an undo of their approval; they wait no longer."""
+        for chunk in chunks(sorted(ids)):
+            mine = self._mine & proposals.c.id.in_(chunk)
+            self._connection.execute(update(proposals).where(mine).values(state=_APPROVED))
+
+    def reopen(self, proposal: WaitingProposal) -> None:
+        """Have one that was approved wait again, on the records as *proposal* has them."""
+        mine = self._mine & (proposals.c.id == proposal.proposal_id)
+        waits_again = {"state": _WAITING, "changes": encode(proposal.change_set.to_json())}
+        self._connection.execute(update(proposals).where(mine).values(waits_again))
+
     def reject(self, ids: Collection[str]) -> None:
         """Keep of these the marks alone."""
         for chunk in chunks(sorted(ids)):
@@ -110,9 +122,9 @@ class ProposalStore:
             self._connection.execute(update(proposals).where(mine).values(state=_REJECTED, changes=None))
 
     def withdraw(self, run_id: str, pass_name: str) -> None:
-        """Drop what a run that is taken back proposed and nobody decided."""
+        """Drop what a run that is taken back proposed and nobody rejected: no undo of an approval brings it back."""
         mine = self._mine & (proposals.c.run_id == run_id) & (proposals.c.pass_name == pass_name)
-        self._connection.execute(delete(proposals).where(mine, proposals.c.state == _WAITING))
+        self._connection.execute(delete(proposals).where(mine, proposals.c.state != _REJECTED))
 
     def count_expired(self, at: datetime) -> int:
         """Count what nobody decided in time."""
@@ -130,6 +142,14 @@ class ProposalStore:
 
     def _late(self, at: datetime) -> ColumnElement[bool]:
         return self._mine & (proposals.c.state == _WAITING) & (proposals.c.expires_at <= to_micros(at))
+
+    def _among(self, ids: Collection[str], state: str) -> list[WaitingProposal]:
+        found: list[Row[Any]] = []
+        for chunk in chunks(sorted(set(ids))):
+            mine = self._mine & (proposals.c.state == state) & proposals.c.id.in_(chunk)
+            found += self._connection.execute(select(proposals).where(mine))
+        scope = self._transaction.scope
+        return [_to_proposal(scope, row) for row in sorted(found, key=lambda row: row.pk)]
 
     def _read(self, statement: Any) -> list[WaitingProposal]:
         rows: Sequence[Row[Any]] = self._connection.execute(statement).all()

@@ -84,11 +84,64 @@ async def test_an_approval_is_a_run_of_its_own_that_can_be_undone(world: World):
     assert [row.pass_name for row in await world.dreams.diff(report.run_id)] == [FOLD] * 2
     await world.dreams.undo(report.run_id)
     assert await world.export() == before
-    assert [one.proposal_id for one in await world.dreams.proposals()] == ids[1:]
     again = of_pass(await world.dreams.run(passes=[FOLD]), FOLD)
     assert (again.reason, await world.export()) == ("no_work", before)
+
+
+async def test_an_undone_approval_has_its_proposals_wait_again_as_before(world: World):
+    ids = await proposed(world, TEA, TEA, RYE, RYE)
+    before, waiting = await world.export(), [one.to_json() for one in await world.dreams.proposals()]
+    for _ in range(2):  # it can be approved and undone as often as a person likes
+        approval = await world.dreams.approve(ids)
+        assert (approval.changes, await world.dreams.proposals()) == (4, [])
+        undone = await world.dreams.undo(approval.run_id)
+        assert undone.passes[0].notes == {"reopened_proposals": 2}
+        assert [one.to_json() for one in await world.dreams.proposals()] == waiting
+        assert await world.export() == before
+    assert (await world.dreams.reject(ids[:1])).changes == 0
+    assert [one.proposal_id for one in await world.dreams.proposals()] == ids[1:]
+
+
+async def test_a_redone_approval_is_decided_and_its_undo_opens_it_once_more(world: World):
+    ids = await proposed(world, TEA, TEA)
+    approval = await world.dreams.approve(ids)
+    approved = await world.export()
+    undo = await world.dreams.undo(approval.run_id)
+    redo = await world.dreams.undo(undo.run_id)
+    assert (await world.export(), await world.dreams.proposals()) == (approved, [])
     with pytest.raises(UnknownProposalError, match="dream review list"):
-        await world.dreams.approve(ids[:1])
+        await world.dreams.approve(ids)
+    await world.dreams.undo(redo.run_id)
+    assert [one.proposal_id for one in await world.dreams.proposals()] == ids
+    assert (await world.dreams.approve(ids)).changes == 2
+
+
+async def test_one_change_taken_back_of_an_approval_opens_its_proposal_alone(world: World):
+    ids = await proposed(world, TEA, TEA, RYE, RYE)
+    approval = await world.dreams.approve(ids)
+    await world.dreams.undo(approval.run_id, change=2)
+    assert [one.proposal_id for one in await world.dreams.proposals()] == ids[1:]
+
+
+async def test_an_approval_whose_records_moved_since_is_not_undone_and_does_not_wait(world: World):
+    ids = await proposed(world, TEA, TEA)
+    approval = await world.dreams.approve(ids)
+    await world.change((await world.active())[0], tags=("drinks",))
+    undone = await world.dreams.undo(approval.run_id)
+    assert (codes(undone.passes[0]), await world.dreams.proposals()) == (["changed_since"], [])
+
+
+async def test_an_undone_approval_whose_proposal_expired_says_so_and_nothing_waits(world: World):
+    ids = await proposed(world, TEA, TEA)
+    (waiting,) = await world.dreams.proposals()
+    before, approval = await world.export(), await world.dreams.approve(ids)
+    world.clock.advance(timedelta(days=30))
+    undone = await world.dreams.undo(approval.run_id)
+    assert [(one.code, one.detail) for one in undone.passes[0].refused] == [("proposal_expired", ids[0])]
+    assert (await world.dreams.proposals(), await world.export()) == ([], before)
+    await world.dreams.undo(waiting.run_id)
+    again = of_pass(await world.dreams.run(passes=[FOLD]), FOLD)
+    assert (again.proposed, codes(again)) == (0, ["undone_by_person"])
 
 
 async def test_what_was_rejected_is_not_proposed_again(world: World):
@@ -119,8 +172,8 @@ async def test_a_record_that_moved_makes_its_proposal_stale_and_is_looked_at_aga
     assert await world.dreams.proposals() == []
     await world.dreams.undo(report.run_id)
     assert of_pass(await world.dreams.run(passes=[FOLD]), FOLD).proposed == 1
-    (left,) = await world.dreams.proposals()
-    assert left.proposal_id not in ids
+    reopened, left = await world.dreams.proposals()
+    assert (reopened.proposal_id in ids, left.proposal_id in ids) == (True, False)
     assert {entry.content for entry in await world.by_id(row.record_id for row in left.rows)} == {TEA}
 
 
@@ -133,8 +186,35 @@ async def test_taking_back_an_approval_and_then_its_proposing_run_leaves_what_wa
     await world.dreams.undo(approval.run_id)
     await world.dreams.undo(run.run_id)
     assert await world.export() == before
-    told = of_pass(await world.dreams.run(passes=[FOLD]), FOLD)  # it looks again, and leaves what a person took back
-    assert (told.proposed, codes(told)) == (0, ["undone_by_person"])
+    assert await world.dreams.proposals() == []
+    told = of_pass(await world.dreams.run(passes=[FOLD]), FOLD)  # it looks again, and proposes it anew
+    assert (told.proposed, codes(told)) == (1, [])
+
+
+async def test_an_approval_taken_back_after_its_proposing_run_opens_nothing(world: World):
+    world.options = proposing()
+    await world.add(TEA, TEA)
+    before = await world.export()
+    run = await world.dreams.run(passes=[FOLD])
+    approval = await approve_all(world)
+    await world.dreams.undo(run.run_id)
+    await world.dreams.undo(approval.run_id)
+    assert (await world.dreams.proposals(), await world.export()) == ([], before)
+
+
+async def test_a_forgotten_text_is_in_no_proposal_that_was_approved(world: World):
+    ids = await proposed(world, TEA, TEA)
+    approval = await world.dreams.approve(ids)
+    for entry in await world.active():
+        await world.memory.forget(entry.id)
+
+    def left(unit: Any) -> list[Any]:
+        mine = proposals.c.scope_id == unit.transaction.scope_id
+        return unit.transaction.connection.execute(select(proposals).where(mine)).all()
+
+    assert await world.storage.read(world.scope, left) == []
+    await world.dreams.undo(approval.run_id)
+    assert await world.dreams.proposals() == []
 
 
 async def test_an_approval_asks_the_guards_of_today(world: World):

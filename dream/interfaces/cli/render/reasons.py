@@ -122,6 +122,7 @@ _WORDS = {
     NotUndone.FORGOTTEN: "a person asked to forget the text",
     NotUndone.DOCUMENT_BARRED: "the workspace or one of its files cannot be read",
     NotUndone.PURGED: "retention removed the record for good",
+    NotUndone.PROPOSAL_EXPIRED: "the change is taken back, but its proposal has expired and does not wait again",
 }
 _UNCOMMITTED = {
     "clean_tree": "the repository has it all as it is",

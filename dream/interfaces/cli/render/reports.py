@@ -353,9 +353,14 @@ def undo_lines(session: CommandSession, report: RunReport, target: RunReport, *,
                 first="  ",
                 tone=Tone.WARNING,
             )
-    if report.changes:
+    waiting = sum(item.notes.get("reopened_proposals", 0) for item in report.passes)
+    if waiting:
+        told = f"{counted(waiting, 'proposal')} {'waits' if waiting == 1 else 'wait'} for you again"
+        yield Line(f"{told}:  {session.command('review', 'list')}")
+    elif report.changes:
         redone = "The changes stand again, and later dreams may make them too."
         yield Line(redone if is_redo else "No later dream makes these changes again.")
+    if report.changes:
         yield Line(f"Take the undo back: {session.command('undo', report.run_id)}", Tone.FAINT)
 
 

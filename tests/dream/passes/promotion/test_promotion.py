@@ -263,6 +263,9 @@ async def test_a_promotion_that_a_person_approves_is_made_once(shared: World, fo
     await shared.dreams.undo(approval.run_id)
     assert files_in(folder) == {"MEMORY.md": b"- mine\n"}
     assert (await sweep(shared))[1].proposed == 0
+    assert [one.proposal_id for one in await shared.dreams.proposals()] == [waiting.proposal_id]
+    await shared.dreams.approve([waiting.proposal_id])
+    assert (folder / "MEMORY.md").read_text() == text
 
 
 async def test_a_promotion_that_a_person_rejects_is_proposed_again_only_when_its_text_changed(

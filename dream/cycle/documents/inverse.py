@@ -1,0 +1,43 @@
+"""Takes back what a dream did to a document, item by item where somebody else wrote in it since."""
+
+from dataclasses import replace
+
+from agentcore.domain.document import StoredDocument
+from agentcore.domain.records import Record
+from agentcore.workspace.differences import difference, own_left
+from agentcore.workspace.document import Document
+from dream.domain.change import Change, JournalRow
+from dream.domain.proposal import Refusal
+from dream.domain.reasons import NotUndone
+from dream.stores.journal import DOCUMENT_CHANGED
+
+Inverse = tuple[Change[Record] | None, Refusal | None]
+
+
+def document_inverse(row: JournalRow, present: Record | None) -> Inverse:
+    """Return the change that takes *row* back, if there is one, and what of it cannot be taken back."""
+    stored = present if isinstance(present, StoredDocument) else None
+    was, became = row.record_before, row.record_after
+    before = was if isinstance(was, StoredDocument) else None
+    after = became if isinstance(became, StoredDocument) else None
+    if row.operation == DOCUMENT_CHANGED or _text(stored) == _text(before):
+        return None, None  # nothing that a dream did, or taken back already
+    if _text(stored) == _text(after):
+        return Change[Record](before=stored, after=before, reason=f"undo: {row.reason}"), None
+    if stored is None:
+        return None, Refusal(NotUndone.CHANGED_SINCE, row.record_id)
+    inverse = difference(Document(_text(after) or ""), Document(_text(before) or ""))
+    redone = inverse.done_to(Document(stored.content))
+    refusal = None
+    if redone.refused:
+        detail = f"{row.record_id}: {len(redone.refused)} of {len(inverse.gone) + len(inverse.come)} edits"
+        refusal = Refusal(NotUndone.CHANGED_SINCE, detail)
+    if redone.document.text == stored.content:
+        return None, refusal
+    own = own_left((*stored.own, *(() if before is None else before.own)), redone.document)
+    restored = replace(stored, content=redone.document.text, own=own)
+    return Change[Record](before=stored, after=restored, reason=f"undo: {row.reason}"), refusal
+
+
+def _text(document: StoredDocument | None) -> str | None:
+    return None if document is None else document.content
