@@ -51,7 +51,7 @@ class Thinker:
     def paid(self, copy: Path) -> set[str]:
         """The prompts whose answers are on record."""
         with closing(sqlite3.connect(copy / FILE_NAME)) as database:
-            rows = database.execute("SELECT request FROM model_calls").fetchall()
+            rows = database.execute("SELECT request FROM model_calls WHERE request <> ''").fetchall()
         return {"\n".join(content for _, content in orjson.loads(request)) for (request,) in rows}
 
     def asked(self) -> Counter[str]:
