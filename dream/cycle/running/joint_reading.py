@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import orjson
 
@@ -31,12 +32,14 @@ if TYPE_CHECKING:
     from dream.domain.verification import Assertion
     from dream.passes import ModelContext
 
+T = TypeVar("T")
+
 _log = logging.getLogger(__name__)
 _READ_AS = 2
 """The number of the first second reading of an exchange: what is read for several is read as that."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Sharer:
     """An exchange that shares what it asks.
 
@@ -68,6 +71,15 @@ class _Sharer:
                 break
             rounds.append(Round(answer, stored.asked, stored.completion.model))
         return rounds
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A statement that is to be read a second time, and the exchange that it is an item of."""
+
+    sharer: _Sharer
+    number: int
+    assertion: Assertion
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,53 +153,49 @@ class JointReading:
         answer = _object(await asking.ask(key, NextRound(request), batch.record_ids))
         parts = {} if answer is None else parts_of(answer, names)
         keys = {one.run.name: one.key(1) for one in sharing}
-        await self._split(key, {keys[name]: (text, AskedRound()) for name, text in parts.items()})
+        await self._split({key: {keys[name]: (text, AskedRound()) for name, text in parts.items()}})
 
     async def _verify(self, sharing: Sequence[_Sharer], asking: ModelCalls) -> None:
-        """Have what the first answers say read a second time, in calls that know of no exchange."""
-        asked: list[tuple[_Sharer, int, Assertion]] = []
+        """Have what the first answers say read a second time, in calls that know of no exchange.
+
+        All that was read is shared out at once: a process that goes on finds each answer whole, or nothing to do.
+        """
+        asked: list[_Asked] = []
         proven: list[Assertion] = []
-        rounds: dict[CallKey, list[Round]] = {}
         for one in sharing:
-            found = await one.run.parts.storage.read(one.run.scope, one.answered)
-            if found:
-                rounds[one.key(1)] = found
-                undecided, sure = await one.reader.exchange(one.context, one.batch).undecided(found[:1])
-                asked += [(one, number, assertion) for number, assertion in undecided.items()]
+            rounds = await one.run.parts.storage.read(one.run.scope, one.answered)
+            if len(rounds) > 1:
+                return
+            if rounds:
+                undecided, sure = await one.reader.exchange(one.context, one.batch).undecided(rounds)
+                asked += [_Asked(one, number, assertion) for number, assertion in undecided.items()]
                 proven += sure
-        calls: list[list[tuple[_Sharer, int, Assertion]]] = []
+        calls: list[list[_Asked]] = []
         left = asked
         while left:
-            chosen = first_of(list(enumerate(one for _, _, one in left)), tokens=_room(left[0][0]))
+            chosen = first_of([(place, one.assertion) for place, one in enumerate(left)], tokens=_room(left[0].sharer))
             calls.append(left[: len(chosen)])
             left = left[len(chosen) :]
+        answered = await _together([self._read(call, proven, asking) for call in calls])
         # An exchange's own rounds are numbered in the order of the calls.
-        numbers: dict[CallKey, int] = {}
-        work: list[Coroutine[Any, Any, None]] = []
-        for call in calls:
-            taking: dict[CallKey, tuple[_Sharer, list[int]]] = {}
-            for one, number, _ in call:
-                taking.setdefault(one.key(1), (one, []))[1].append(number)
-            keys: dict[CallKey, tuple[_Sharer, list[int]]] = {}
-            for first, (one, about) in taking.items():
-                numbers[first] = numbers.get(first, 1) + 1
-                keys[one.key(numbers[first])] = (one, about)
-            if all(len(rounds[one.key(1)]) < key.round for key, (one, _) in keys.items()):
-                work.append(self._read(call, keys, proven, asking))
-        await _together(work)
+        numbers: Counter[CallKey] = Counter()
+        split: dict[CallKey, dict[CallKey, tuple[str, AskedRound]]] = {}
+        for found in answered:
+            if found is not None:
+                key, said = found
+                numbers.update(one.key(1) for one in said)
+                parts = {one.key(1 + numbers[one.key(1)]): part for one, part in said.items()}
+                split[key] = parts
+        await self._split(split)
 
     async def _read(
-        self,
-        statements: Sequence[tuple[_Sharer, int, Assertion]],
-        keys: Mapping[CallKey, tuple[_Sharer, list[int]]],
-        proven: Sequence[Assertion],
-        asking: ModelCalls,
-    ) -> None:
-        """Have statements read by one call, and store what it says of each with its exchange."""
-        first = statements[0][0]
-        call = VerificationCall.of([(place, one) for place, (_, _, one) in enumerate(statements)], _READ_AS, proven)
+        self, statements: Sequence[_Asked], proven: Sequence[Assertion], asking: ModelCalls
+    ) -> tuple[CallKey, dict[_Sharer, tuple[str, AskedRound]]] | None:
+        """Have statements read by one call; return what it says to each exchange, None where it cannot be relied on."""
+        first = statements[0].sharer
+        call = VerificationCall.of([(place, one.assertion) for place, one in enumerate(statements)], _READ_AS, proven)
         handles = {assertion: handle for handle, assertion in call.handled}
-        told = "\x1f".join(handles[one] for _, _, one in statements)
+        told = "\x1f".join(f"{one.sharer.run.name} {one.sharer.batch.number} {one.number}" for one in statements)
         key = CallKey(
             run_id=first.run.run_id,
             pass_name=first.run.name,
@@ -195,26 +203,28 @@ class JointReading:
             round=_READ_AS,
         )
         request = NextRound(call.request(first.context), RoundKind.VERIFICATION)
-        records = [one for sharer, _ in keys.values() for one in sharer.batch.record_ids]
+        records = [one for asked in statements for one in asked.sharer.batch.record_ids]
         answer = _object(await asking.ask(key, request, list(dict.fromkeys(records))))
         if answer is None or call.read(answer) is None:
-            return  # the passes ask again, in another order
+            return None  # the passes ask again, in another order
         said = readings_by_handle(answer)
-        parts: dict[CallKey, tuple[str, AskedRound]] = {}
-        for own, (sharer, about) in keys.items():
-            mine = [(number, one) for which, number, one in statements if which is sharer and number in about]
+        parts: dict[_Sharer, tuple[str, AskedRound]] = {}
+        for sharer in dict.fromkeys(one.sharer for one in statements):
+            mine = [(one.number, one.assertion) for one in statements if one.sharer is sharer]
             # An exchange reads its part as a call of its own.
             own_call = VerificationCall(_READ_AS, tuple(mine))
             items = [{**item, "id": name} for name, one in own_call.handled for item in said.get(handles[one], ())]
-            asked = AskedRound(RoundKind.VERIFICATION, (), tuple(about), _READ_AS)
-            parts[own] = (orjson.dumps({"readings": items}).decode(), asked)
-        await self._split(key, parts)
+            about = tuple(number for number, _ in mine)
+            told_of = AskedRound(RoundKind.VERIFICATION, (), about, _READ_AS)
+            parts[sharer] = (orjson.dumps({"readings": items}).decode(), told_of)
+        return key, parts
 
-    async def _split(self, key: CallKey, parts: Mapping[CallKey, tuple[str, AskedRound]]) -> None:
+    async def _split(self, answers: Mapping[CallKey, Mapping[CallKey, tuple[str, AskedRound]]]) -> None:
         def split(unit: UnitOfWork) -> None:
-            dream_stores(unit).calls.split(key, parts)
+            for key, parts in answers.items():
+                dream_stores(unit).calls.split(key, parts)
 
-        if parts:
+        if any(answers.values()):
             first = self.runs[0]
             await first.parts.storage.write(first.scope, split)
 
@@ -235,11 +245,11 @@ def _object(answer: object) -> Answer | None:
     return found if isinstance(found, dict) else None
 
 
-async def _together(work: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """Do all of it side by side; the first error ends the rest."""
+async def _together(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """Return what all of it comes to, done side by side; the first error ends the rest."""
     try:
         async with asyncio.TaskGroup() as group:
-            for one in work:
-                group.create_task(one)
+            tasks = [group.create_task(one) for one in work]
+        return [task.result() for task in tasks]
     except BaseExceptionGroup as failed:
         raise first_error_of(failed) from None

@@ -100,6 +100,6 @@ async def test_a_dream_that_people_disturb_comes_to_the_same_end(server: ForkSer
         calls = asked.calls
         copy = thinker.copy("disturbed")
         report = await thinker.ask(folder=copy, work="think", turns=12, seed=seed)
-        assert await thinker.finish(copy) == truth
         given_up = sum(item["calls"] for item in report["passes"]) - len(thinker.paid(copy))
+        assert await thinker.finish(copy) == truth
         assert asked.calls - calls <= len(thinker.paid(copy)) + given_up
