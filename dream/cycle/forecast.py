@@ -178,7 +178,7 @@ class Forecaster:
 
     async def of_all(self, model_passes: Sequence[ModelPass]) -> list[PassForecast]:
         """Return what each of them would ask now; a question that several share is counted with the first of them."""
-        shared = await self._shared(model_passes) if self.options.reading.together else {}
+        shared = await self._shared(model_passes) if self.options.reads_together else {}
         return [await self.of(one, shared.get(one.name)) for one in model_passes]
 
     async def _shared(self, model_passes: Sequence[ModelPass]) -> dict[str, _Shared]:

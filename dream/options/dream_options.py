@@ -16,7 +16,7 @@ from agentcore.hosting.options import Options
 from dream.domain.built_in_passes import BUILT_IN, DECLARED
 from dream.domain.declaration import Declaration, PassMode, Preset, declared
 from dream.domain.verification import Verifier
-from dream.options.model_options import ModelOptions, VerificationMode, WaitingOptions
+from dream.options.model_options import ModelOptions, ModelProfile, VerificationMode, WaitingOptions
 from dream.options.pass_options import (
     ConsolidationOptions,
     DocumentOptions,
@@ -358,6 +358,11 @@ class DreamOptions(Options):
         by_preset = None if declaration.name in DECLARED else mode_under(self.starts_from, declaration)
         usual = by_preset or PassMode(declaration.mode)
         return usual if usual is PassMode.OFF else self.modes.get(OTHERS, usual)
+
+    @property
+    def reads_together(self) -> bool:
+        """Whether passes share a question about new turns: their instructions together fill a small model's prompt."""
+        return self.reading.together and self.model.profile is not ModelProfile.SMALL
 
     def is_on(self, pass_name: str) -> bool:
         """Tell whether a pass runs at all."""

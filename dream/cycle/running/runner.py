@@ -320,7 +320,7 @@ class Runner:
         self, run: RunEnvelope, start: _RunState, wish: _RunRequest, log_end: int
     ) -> Mapping[str, PassRun]:
         """Ask what passes can ask together, and return them; none unless the options say so."""
-        if not self._options.reading.together or Capability.LLM not in self._parts.capabilities:
+        if not self._options.reads_together or Capability.LLM not in self._parts.capabilities:
             return {}
         from dream.cycle.running.joint_reading import JointReading  # noqa: PLC0415 - as in `_dream`
         from dream.cycle.running.model_pass_run import ModelPassRun  # noqa: PLC0415

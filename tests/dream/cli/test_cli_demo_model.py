@@ -168,7 +168,10 @@ def test_lessons_cite_the_corrections_they_are_learned_from(story: Story):
 
 def test_the_forecast_bounds_what_is_spent(story: Story):
     asked, forecast = story.document["usage"], story.document["forecast"]
-    assert {row["pass"] for row in asked if row["calls"]} == {one["name"] for one in forecast if one["calls"]}
+    called = {row["pass"] for row in asked if row["calls"]}
+    # A question that passes share counts for the first of them; each may ask on its own about its part.
+    assert {one["name"] for one in forecast if one["calls"]} <= called
+    assert called <= {one["name"] for one in forecast if one["most_calls"]}
     assert sum(row["calls"] for row in asked) == len(story.requests)
     assert {row["model"] for row in asked} == {MODEL}
     questions = [request for request in story.requests if _is_question(request)]
