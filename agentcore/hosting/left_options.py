@@ -10,7 +10,7 @@ import orjson
 from pydantic_core import to_jsonable_python
 
 from agentcore.domain.scope import Scope
-from agentcore.errors import StorageError
+from agentcore.errors import HostNotStartedError, StorageError
 from agentcore.hosting.option_layers import Values, changed
 from agentcore.hosting.options import Options
 
@@ -189,5 +189,5 @@ class OptionsLeft:
         """Note that the host has stopped; what it said stays for commands."""
         try:
             await self._storage.write(_ANYWHERE, lambda unit: unit.hosts.stop(self._holder))
-        except StorageError:
+        except (StorageError, HostNotStartedError):
             _log.debug("host_not_noted", exc_info=True)

@@ -88,17 +88,11 @@ class UndoService:
                 await run.write(work, origin=Origin.UNDO)
             # Nobody has to read those again.
             touched = [row.record_id for row in mine if _is_read_again(row)]
+            names = sorted({step.pass_name for step in steps})
+            wholly = {name: number is None and pass_name in {None, name, name.partition("/")[0]} for name in names}
 
             def look_again(unit: UnitOfWork) -> None:
-                books = dream_stores(unit)
-                for name in sorted({step.pass_name for step in steps}):
-                    wholly = number is None and pass_name in {None, name, name.partition("/")[0]}
-                    withdrawn = books.waiting.withdraw(target, name) if wholly else []
-                    waited = [record for one in withdrawn for record in one.member_ids if not one.reader]
-                    _restore_cursor(books, run.report.run_id, name, steps, [*touched, *waited], wholly=wholly)
-                    if wholly:
-                        books.proposals.withdraw(target, name)
-                        books.clusters.withdraw(target, name)
+                _withdraw(dream_stores(unit), run.report.run_id, target, steps, wholly=wholly, touched=touched)
 
             await run.write(look_again, origin=Origin.UNDO)
             refused = (*undone.refused, *barred)
@@ -231,6 +225,25 @@ def _undo_batch(
         books.decisions.reconsider(marks)
     else:
         books.decisions.decline(marks, run_id=writer.run_id)
+
+
+def _withdraw(
+    books: DreamStores,
+    run_id: str,
+    target: str,
+    steps: Sequence[StepRow],
+    *,
+    wholly: Mapping[str, bool],
+    touched: Sequence[str],
+) -> None:
+    """Take back what the passes of a run left for later: cursors, and what waits, if all of the pass is undone."""
+    for name, whole in wholly.items():
+        withdrawn = books.waiting.withdraw(target, name) if whole else []
+        waited = [record for one in withdrawn for record in one.member_ids if not one.reader]
+        _restore_cursor(books, run_id, name, steps, [*touched, *waited], wholly=whole)
+        if whole:
+            books.proposals.withdraw(target, name)
+            books.clusters.withdraw(target, name)
 
 
 def _restore_cursor(
