@@ -65,8 +65,8 @@ _FELT = (
     (FeedbackKind.THUMBS_UP, "Good summary.", None),
 )
 _EVERYTHING = EntryFilter(statuses=frozenset(Status))
-_SPEAKER = re.compile(r'^\[r\d+\] [^"]*speaker="(\w+)"', re.MULTILINE)
-_WHOLE = re.compile(r'^\[s\w+\] evidence=[^"]* whole [^"]*("(?:[^"\\]|\\.)*")$', re.MULTILINE)
+_SPEAKER = re.compile(r'^\[r\d+\] (?:\w+ )?"(\w+)": "', re.MULTILINE)
+_WHOLE = re.compile(r'^\[[s-z]\d+\] [r\d ()]* whole[^":]*: ("(?:[^"\\]|\\.)*")$', re.MULTILINE)
 _TIMES = (None, None, None, "2019", "2025-05", "2020..?")
 
 

@@ -160,7 +160,7 @@ CASES: dict[str, Case] = {
         "broken_answer",
     ),
     "wrong types": reading(
-        facts(a_fact(7, SAID[0]), a_fact(FACT, SAID[0], quote=None), [], None, a_fact(FACT, 4)),
+        facts(a_fact(7, SAID[0]), a_fact(FACT, SAID[0], quote=7), [], None, a_fact(FACT, 4)),
         edits(delete=[7]),
         "invalid_content",
         "broken_answer",

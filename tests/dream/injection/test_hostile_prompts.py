@@ -91,13 +91,12 @@ async def test_categories_are_data(world: World):
     assert sorted(line.attributes["category"] for line in lines) == sorted(shown)
 
 
-async def test_tags_are_data(world: World):
+async def test_no_tag_is_shown(world: World):
     lines = await remembered(
         world, lambda one: {"content": f"Ana likes tea {one.id}.", "tags": clean_tags([one.text, "tea"])}
     )
-    assert sorted(line.attributes["tags"] for line in lines) == sorted(
-        ", ".join(clean_tags([one.text, "tea"])) for one in HOSTILE
-    )
+    assert sorted(line.text for line in lines) == sorted(f"Ana likes tea {one.id}." for one in HOSTILE)
+    assert {name for line in lines for name in line.attributes} <= {"category", "importance", "last", "first"}
 
 
 async def test_what_a_store_holds_though_no_host_would_store_it_is_data(world: World):
@@ -109,8 +108,8 @@ async def test_what_a_store_holds_though_no_host_would_store_it_is_data(world: W
             "tags": (one.text[:200],),
         },
     )
+    assert {line.attributes["category"] for line in lines} == {one.text[:200] or "general" for one in HOSTILE}
     assert len(lines) == len(HOSTILE)
-    assert {line.attributes["tags"] for line in lines} == {one.text[:200] for one in HOSTILE}
 
 
 def turn(world: World, number: int, content: str, **fields: Any) -> Turn:

@@ -12,6 +12,7 @@ from memories import TEXTS, Spec, fill, laboratory, memories, options
 from wishing import merging
 
 from agentcore.domain import Status, fold_key
+from agentcore.domain.records import RecordKind
 from dream.domain import JournalRow, Outcome, RunKind, RunReport, image_text
 from dream.options import DreamOptions
 
@@ -132,10 +133,11 @@ async def is_gone(world: World, key: str) -> bool:
 
 
 async def brought_together(world: World, run: RunReport) -> list[set[str]]:
-    """The members of each change set of a run."""
+    """The entries of each change set of a run."""
     sets: dict[int, set[str]] = {}
     for row in await world.dreams.diff(run.run_id):
-        sets.setdefault(row.number, set()).add(row.record_id)
+        if row.kind is RecordKind.ENTRY:
+            sets.setdefault(row.number, set()).add(row.record_id)
     return list(sets.values())
 
 
@@ -207,7 +209,13 @@ async def test_the_order_of_arrival_changes_no_fold(
     report = await other.dreams.run()
     while sum(done.backlog for done in report.passes):
         report = await other.dreams.run()
-    assert await other.export() == await one.export()
+    assert without_ids(await other.export()) == without_ids(await one.export())
+
+
+def without_ids(exported: bytes) -> list[dict[str, Any]]:
+    """What was exported, but for the ids of questions: those are made at random."""
+    lines = [orjson.loads(line) for line in exported.splitlines()]
+    return [{**line, "id": ""} if line["kind"] == "question" else line for line in lines]
 
 
 @laboratory(0.2)

@@ -55,9 +55,10 @@ def test_a_dream_that_was_cut_off_while_it_was_watched_is_done_once(tmp_path: Pa
         client.post("/api/v1/import", params={"format": "memory-jsonl"}, content=b"\n".join(lines))
         run_id = client.post(RUNS, json={}, headers=key).json()["run_id"]
         with suppress(httpx2.TransportError), client.stream("GET", f"{RUNS}/{run_id}/events") as stream:
-            next(stream.iter_lines())
+            events = stream.iter_lines()
+            next(events)
             server.process.kill()
-            list(stream.iter_lines())
+            list(events)
         server.process.wait(30)
     with serving_process(tmp_path) as server, server.client() as client:
         again = client.post(RUNS, json={}, headers=key)
