@@ -12,6 +12,7 @@ from agentcore.domain.temporal import to_micros
 from agentcore.llm.chat import Completion, FinishReason, Usage
 from agentcore.stores.sql.erase import SqlErasureReader
 from agentcore.stores.sql.schema import model_calls, model_failures
+from agentcore.stores.sql.stored_prompts import StoredPrompts
 from agentcore.stores.sql.tombstones import SqlTombstoneReader
 from agentcore.stores.sql.transaction import encode, of_my_scope
 from dream.domain.rounds import AskedRound, RoundCost, RoundKind
@@ -57,7 +58,7 @@ _SUMS = tuple(
         (model_failures, func.count(), model_failures.c.failed_at),
     )
 )
-_TEXTS = frozenset({"pk", "scope_id", "request", "answer"})
+_TEXTS = frozenset({"pk", "scope_id", "prompt", "answer"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +176,7 @@ class CallStore:
             "round_kind": asked.kind.value,
             "shown": _shown(asked.asked),
             "record_ids": encode([*record_ids, *(record_id for record_id, _ in asked.shown)]),
-            "request": _told(asked) if is_kept else None,
+            "prompt": self._packed(asked) if is_kept else None,
             "answer": completion.text if is_kept else None,
             "finish_reason": completion.finish_reason.value,
             "model": completion.model,
@@ -212,7 +213,7 @@ class CallStore:
                 "attempt": own.round,
                 "shown": _shown(asked),
                 "answer": None if row["answer"] is None else text,
-                "request": row["request"] if place == 0 else None,
+                "prompt": row["prompt"] if place == 0 else None,
                 "input_tokens": given[place],
                 "output_tokens": got[place],
                 "is_estimated": True,
@@ -280,6 +281,9 @@ class CallStore:
                     insert(table), [{**row, "scope_id": self._transaction.scope_id} for row in rows]
                 )
 
+    def _packed(self, asked: NextRound) -> bytes:
+        return StoredPrompts(self._transaction).pack([(one.role.value, one.content) for one in asked.request.messages])
+
     def _failures(self, key: CallKey, failures: Sequence[tuple[str, Usage]], model: str) -> None:
         rows = [
             {
@@ -323,10 +327,6 @@ def _shares(total: int, weights: Sequence[int]) -> list[int]:
 def _shown(asked: AskedRound) -> str | None:
     more = {"read_as": asked.read_as} if asked.read_as else {}
     return encode({"shown": asked.shown, "about": asked.about, **more} if asked.about else asked.shown)
-
-
-def _told(asked: NextRound) -> str:
-    return orjson.dumps([[one.role.value, one.content] for one in asked.request.messages]).decode()
 
 
 def _parameters(key: CallKey) -> dict[str, object]:

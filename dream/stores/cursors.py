@@ -25,6 +25,7 @@ from agentcore.stores.sql.schema import (
     model_failures,
     pass_ledger,
     plans,
+    prompt_texts,
     proposals,
     refused_texts,
     reopened,
@@ -368,6 +369,9 @@ class ExpiryStore(ExpiryReader):
         for table, due in self._expired(before):
             if gone < limit:
                 gone += self._delete(table, due, limit - gone)
+        if gone < limit:  # no call is left that sent one of these
+            mine = prompt_texts.c.scope_id == self._transaction.scope_id
+            self._connection.execute(delete(prompt_texts).where(mine, prompt_texts.c.used_at < to_micros(before)))
         return gone
 
     def purge_feed(self, before: datetime, *, limit: int) -> int:

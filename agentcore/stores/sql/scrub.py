@@ -32,6 +32,7 @@ from agentcore.stores.sql.schema import (
     steps,
     waiting_exchanges,
 )
+from agentcore.stores.sql.stored_prompts import StoredPrompts
 from agentcore.stores.sql.transaction import Transaction, chunks, contains, encode, is_retired
 from agentcore.stores.sql.withheld import forget_refused_texts
 
@@ -157,7 +158,6 @@ _QUOTING = (
     questions.c.reason,
     questions.c.text,
 )
-_ANSWERS = (model_calls.c.request, model_calls.c.answer)
 _PLANS = (plans.c.changes, plans.c.report)
 _WAITING = tuple(waiting_exchanges.c[name] for name in ("batch", "records", "rounds", "changes"))
 _PROPOSALS = (proposals.c.changes, proposals.c.marks)
@@ -196,9 +196,10 @@ def scrub(transaction: Transaction, gone: Mapping[str, str], turn_ids: Collectio
     told = [*(_json(text)[1:-1] for text in telling), *map(cited, gone)]
     _scrub_rows(transaction, document_rows(transaction, told) | _line_rows(transaction, gone, telling))
     _forget_receipts(transaction, {*gone, *turn_ids})
+    _forget_prompts(transaction, {form for text in telling for form in _written(text)})
     for text in telling:
-        written = {text, _json(text)[1:-1]}
-        _forget_answers(transaction, _mentions(_ANSWERS, written))
+        written = _written(text)
+        _forget_answers(transaction, _mentions((model_calls.c.answer,), written))
         _forget_undone(transaction, written, shown=written)
         for column in _QUOTING:
             for form in written:
@@ -259,7 +260,22 @@ def _scrub_rows(transaction: Transaction, keys: Collection[int]) -> None:
 
 def _forget_answers(transaction: Transaction, condition: ColumnElement[bool]) -> None:
     mine = model_calls.c.scope_id == transaction.scope_id
-    transaction.connection.execute(update(model_calls).where(mine, condition).values(request=None, answer=None))
+    transaction.connection.execute(update(model_calls).where(mine, condition).values(prompt=None, answer=None))
+
+
+def _forget_prompts(transaction: Transaction, texts: Collection[str]) -> None:
+    """Empty the calls whose prompts hold one of *texts*, in a directive too, and forget such directives."""
+    if not texts:
+        return
+    prompts = StoredPrompts(transaction)
+    for chunk in chunks(sorted(prompts.telling(texts))):
+        _forget_answers(transaction, model_calls.c.pk.in_(chunk))
+    prompts.forget(texts)
+
+
+def _written(text: str) -> set[str]:
+    """Return a text as it may stand in books: as it is, and in JSON."""
+    return {text, _json(text)[1:-1]}
 
 
 def _forget_receipts(transaction: Transaction, ids: Collection[str]) -> None:

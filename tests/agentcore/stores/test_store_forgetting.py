@@ -13,7 +13,18 @@ from sqlalchemy import Table, insert, select, update
 from agentcore.domain import Level, SourceKind, SourceRef, Status, to_image
 from agentcore.stores import ReadView, UnitOfWork
 from agentcore.stores.sql import REASON, REMOVED_TEXT, SqlStorage
-from agentcore.stores.sql.schema import decisions, entry_sources, journal, model_calls, plans, reopened, runs, steps
+from agentcore.stores.sql.schema import (
+    decisions,
+    entry_sources,
+    journal,
+    model_calls,
+    plans,
+    prompt_texts,
+    reopened,
+    runs,
+    steps,
+)
+from agentcore.stores.sql.stored_prompts import StoredPrompts
 from agentcore.testing.contracts.samples import OTHER_SCOPE, SCOPE, START, an_entry, some_evidence
 
 SECRET = 'Ana\'s PIN is "4711", says Zoë.'
@@ -29,6 +40,18 @@ def put(unit: UnitOfWork, table: Table, **values: Any) -> None:
 
 def _sample(column: Any) -> Any:
     return column.type.python_type()
+
+
+LONG = "Find what is told. " * 40
+
+
+def asked(unit: UnitOfWork, data: str, directive: str = LONG) -> bytes:
+    """What a call with this directive and this data keeps of its prompt."""
+    return StoredPrompts(unit.transaction).pack([("system", directive), ("user", data)])
+
+
+async def prompts(storage: SqlStorage) -> list[list[tuple[str, str]]]:
+    return await storage.read(SCOPE, lambda view: [told for _, told in StoredPrompts(view.transaction).all()])
 
 
 def rows(view: ReadView, table: Table) -> list[dict[str, Any]]:
@@ -102,18 +125,22 @@ async def test_prompts_and_answers_are_scrubbed(storage: SqlStorage):
 
     def prepare(unit: UnitOfWork) -> None:
         calls = {
-            "by id": {"record_ids": '["b","a"]', "request": "shown", "answer": "answered"},
-            "by prompt": {"record_ids": "[]", "request": f'{{"prompt":{IN_JSON}}}', "answer": "answered"},
-            "by answer": {"record_ids": "[]", "request": "shown", "answer": f"So: {SECRET}"},
-            "other": {"record_ids": '["b","aa"]', "request": "shown", "answer": "answered"},
+            "by id": {"record_ids": '["b","a"]', "prompt": asked(unit, "shown"), "answer": "answered"},
+            "by prompt": {"record_ids": "[]", "prompt": asked(unit, f"[e1] {IN_JSON}"), "answer": "answered"},
+            "by text": {"record_ids": "[]", "prompt": asked(unit, SECRET), "answer": "answered"},
+            "by answer": {"record_ids": "[]", "prompt": asked(unit, "shown"), "answer": f"So: {SECRET}"},
+            "by directive": {"record_ids": "[]", "prompt": asked(unit, "", LONG + SECRET), "answer": "answered"},
+            "other": {"record_ids": '["b","aa"]', "prompt": asked(unit, "shown"), "answer": "answered"},
         }
         for key, values in calls.items():
             put(unit, model_calls, batch_key=key, input_tokens=7, **values)
 
     found = await after_forgetting(storage, prepare, model_calls)
     assert {row["batch_key"]: row["answer"] for row in found if row["answer"]} == {"other": "answered"}
-    assert {row["batch_key"]: row["request"] for row in found if row["request"]} == {"other": "shown"}
-    assert [row["input_tokens"] for row in found] == [7, 7, 7, 7]
+    assert [row["batch_key"] for row in found if row["prompt"]] == ["other"]
+    assert [row["input_tokens"] for row in found] == [7] * 6
+    assert await prompts(storage) == [[("system", LONG), ("user", "shown")]]
+    assert len(await storage.read(SCOPE, lambda view: rows(view, prompt_texts))) == 1
 
 
 async def test_plans_and_reopened_ids_are_removed(storage: SqlStorage):
@@ -189,7 +216,7 @@ async def test_no_byte_of_the_text_is_left_on_the_disk(storage: SqlStorage, path
         long = "x" * 9_000
         unit.entries.add([an_entry("m", f"{SECRET} {long}", **made_of("a"))])
         put(unit, journal, record_id="a", before=image("a", SECRET), after=image("a", f"{SECRET} {long}"))
-        put(unit, model_calls, record_ids='["a"]', request=SECRET, answer=long + SECRET)
+        put(unit, model_calls, record_ids='["a"]', prompt=asked(unit, "", f"{SECRET} {long}"), answer=long + SECRET)
 
     await storage.write(SCOPE, lambda unit: unit.entries.add([an_entry("z", SECRET.upper())]))
     assert b"PIN IS" in bytes_on_disk(path)
@@ -236,7 +263,7 @@ async def test_the_journal_loses_the_sentences_of_a_withheld_turn_and_no_others(
     def prepare(unit: UnitOfWork) -> None:
         put(unit, journal, record_id="b", before=image("b", KEPT), after=image("b", KEPT, evidence=both))
         put(unit, journal, record_id="b", before=image("b", KEPT, evidence=both[:1]), after=image("b", KEPT))
-        put(unit, model_calls, batch_key="b", record_ids='["b"]', request="shown", answer="answered")
+        put(unit, model_calls, batch_key="b", record_ids='["b"]', prompt=asked(unit, "shown"), answer="answered")
 
     def entry_kind(unit: UnitOfWork) -> None:
         unit.transaction.connection.execute(update(journal).values(record_kind="entry"))
@@ -252,7 +279,7 @@ async def test_the_journal_loses_the_sentences_of_a_withheld_turn_and_no_others(
     assert (second["before"], second["after"]) == (image("b", KEPT), image("b", KEPT))
     assert [first["scrubbed"], second["scrubbed"]] == [False, False]
     (call,) = await storage.read(SCOPE, lambda view: rows(view, model_calls))
-    assert (call["request"], call["answer"]) == (None, None)
+    assert (call["prompt"], call["answer"]) == (None, None)
 
 
 async def test_no_byte_of_a_forgotten_sentence_is_left_in_the_file(path: Path, open_storage: Any):

@@ -17,6 +17,7 @@ from sqlalchemy.exc import OperationalError
 from agentcore.domain import Scope
 from agentcore.stores.sql import migrate, sqlite_engine
 from agentcore.stores.sql.schema import KNOWN_REVISIONS, REVISION, metadata
+from agentcore.stores.sql.stored_prompts import StoredPrompts
 from agentcore.testing.contracts.samples import SCOPE, an_entry
 
 _MIGRATIONS = Path(migrate.__file__).parent / "migrations"
@@ -116,6 +117,25 @@ def test_changes_that_waited_for_room_wait_on_as_exchanges(path: Path):
             (f"deferred-{key}", "share_cap", 50, 0, None, "[]", f'[{{"a": {key}}}]') for key in (3, 4)
         ]
     old.dispose()
+
+
+async def test_prompts_of_before_are_compressed_and_read_as_they_were(path: Path, open_storage: Any):
+    path.parent.mkdir()
+    old = sqlite_engine(path, writes=True)
+    upgrade_to(old, "0024")
+    with old.begin() as connection:
+        connection.exec_driver_sql("INSERT INTO scopes VALUES (1, 'acme', 'agent', 'ana', 7, 0, 0)")
+        for key, request in ((3, '[["system","Find facts."],["user","[t1] \\"Ana\\": Hi."]]'), (4, None)):
+            connection.exec_driver_sql(
+                "INSERT INTO model_calls (pk, scope_id, run_id, pass_name, batch_key, attempt, record_ids, request,"
+                " finish_reason, model, input_tokens, output_tokens, answered_at)"
+                " VALUES (?, 1, 'run', 'fact-mining', ?, 1, '[]', ?, 'stop', 'm', 7, 7, 50)",
+                (key, str(key), request),
+            )
+    old.dispose()
+    storage = await open_storage(path)
+    told = await storage.read(Scope("acme", "agent", "ana"), lambda view: [*StoredPrompts(view.transaction).all()])
+    assert told == [(3, [("system", "Find facts."), ("user", '[t1] "Ana": Hi.')])]
 
 
 def upgrade_to(engine: Engine, revision: str) -> None:

@@ -14,6 +14,7 @@ from talking import answering, talk
 from agentcore.stores import Origin
 from agentcore.stores.sql import Transaction
 from agentcore.stores.sql.schema import metadata
+from agentcore.stores.sql.stored_prompts import StoredPrompts
 from dream.domain import RefusedText
 from dream.options import DreamOptions, RetentionOptions
 from dream.passes.fact_mining import FactMining
@@ -212,6 +213,6 @@ async def tables_telling(world: World, text: str) -> set[str]:
             for table in mine
             for row in transaction.connection.execute(select(table).where(table.c.scope_id == transaction.scope_id))
             if text in str(tuple(row))
-        }
+        } | {"model_calls" for _, told in StoredPrompts(transaction).all() if text in str(told)}
 
     return await world.storage.read(world.scope, read)

@@ -30,6 +30,7 @@ from agentcore.ids import RandomIds
 from agentcore.llm import ChatOptions, OpenAIChatClient
 from agentcore.recall import Recall
 from agentcore.stores.sql import FILE_NAME, SqlStorage
+from agentcore.stores.sql.stored_prompts import StoredPrompts
 from agentcore.testing import ChatServer, ManualClock
 from agentcore.workspace import GitUse, Workspaces
 from dream.cycle import DreamListeners, DreamService, OutboxFlush, Planner
@@ -253,6 +254,16 @@ async def think(world: World, task: Task) -> Answer:
     return run.result().to_json()
 
 
+async def asked(world: World, _task: Task) -> Answer:
+    """The prompts of model calls that are on record."""
+
+    def prompts(view: Any) -> list[str]:
+        stored = StoredPrompts(view.transaction).all()
+        return ["\n".join(text for _, text in messages) for _, messages in stored]
+
+    return {"prompts": await world.storage.read(world.scope, prompts)}
+
+
 async def essence(world: World, _task: Task) -> Answer:
     """What the memory says and from where, whatever ids a dream gave; and who still has to look at what."""
     entries = await world.entries(*Status)
@@ -323,6 +334,7 @@ WORK: dict[str, Callable[[World, Task], Awaitable[Answer]]] = {
     "talk": talk,
     "think": think,
     "essence": essence,
+    "asked": asked,
     "count": count,
     "need": need,
     "promote": promote,

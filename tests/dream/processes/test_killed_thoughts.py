@@ -4,18 +4,14 @@ import asyncio
 import itertools
 import random
 import shutil
-import sqlite3
 from collections import Counter
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 from killing import ForkServer
 
-from agentcore.stores.sql import FILE_NAME
 from agentcore.testing import ChatServer, ServedRequest
 from dream.interfaces.benchmark import scripted_answer
 
@@ -48,11 +44,9 @@ class Thinker:
         known = await self.ask(folder=copy, work="essence")
         return known["known"], known["waiting"]
 
-    def paid(self, copy: Path) -> set[str]:
+    async def paid(self, copy: Path) -> set[str]:
         """The prompts whose answers are on record."""
-        with closing(sqlite3.connect(copy / FILE_NAME)) as database:
-            rows = database.execute("SELECT request FROM model_calls WHERE request <> ''").fetchall()
-        return {"\n".join(content for _, content in orjson.loads(request)) for (request,) in rows}
+        return set((await self.ask(folder=copy, work="asked"))["prompts"])
 
     def asked(self) -> Counter[str]:
         """How often each prompt has come in."""
@@ -84,7 +78,7 @@ async def test_a_dream_killed_while_a_model_thinks_pays_for_no_answer_twice(
             copy = thinker.copy(f"copy{point}")
             dead = await thinker.ask(folder=copy, work="think", after=chance.uniform(0.0, plain["seconds"]))
             killed += dead["killed"]
-            paid, before = thinker.paid(copy), thinker.asked()
+            paid, before = await thinker.paid(copy), thinker.asked()
             assert await thinker.finish(copy) == truth, point
             after = thinker.asked()
             assert {prompt for prompt in paid if after[prompt] != before[prompt]} == set(), point
@@ -100,6 +94,6 @@ async def test_a_dream_that_people_disturb_comes_to_the_same_end(server: ForkSer
         calls = asked.calls
         copy = thinker.copy("disturbed")
         report = await thinker.ask(folder=copy, work="think", turns=12, seed=seed)
-        given_up = sum(item["calls"] for item in report["passes"]) - len(thinker.paid(copy))
+        given_up = sum(item["calls"] for item in report["passes"]) - len(await thinker.paid(copy))
         assert await thinker.finish(copy) == truth
-        assert asked.calls - calls <= len(thinker.paid(copy)) + given_up
+        assert asked.calls - calls <= len(await thinker.paid(copy)) + given_up

@@ -15,6 +15,7 @@ from agentcore.stores.sql.schema.dreams import (
     model_failures,
     pass_ledger,
     plans,
+    prompt_texts,
     proposals,
     refused_texts,
     reopened,
@@ -53,7 +54,7 @@ from agentcore.stores.sql.schema.records import (
     withheld,
 )
 
-REVISION = "0024"
+REVISION = "0025"
 """The Alembic revision this code reads and writes."""
 
 KNOWN_REVISIONS = tuple(f"{number:04d}" for number in range(9, int(REVISION) + 1))
@@ -93,6 +94,7 @@ __all__ = [
     "phase_hits",
     "plans",
     "promotions",
+    "prompt_texts",
     "proposals",
     "questions",
     "recall_hits",

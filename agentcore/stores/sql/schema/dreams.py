@@ -1,6 +1,19 @@
 """Tables of the dream's bookkeeping: runs, steps, journal, cursors, decisions, model calls, plans, schedules."""
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text, UniqueConstraint, false, text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    false,
+    text,
+)
 
 from agentcore.stores.sql.schema.records import WHERE, instant, metadata, record_id, row_key, scope_key
 
@@ -114,7 +127,6 @@ model_calls = Table(
     Column("batch_key", String(64), nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("record_ids", Text, nullable=False),
-    Column("request", Text, nullable=True),
     Column("answer", Text, nullable=True),
     Column("finish_reason", String(32), nullable=False),
     Column("model", Text, nullable=False),
@@ -127,7 +139,19 @@ model_calls = Table(
     Column("shown", Text, nullable=True),
     # Nothing for the parts of an answer that passes share, the first aside.
     Column("calls", Integer, nullable=False, server_default="1"),
+    # What was asked, as `agentcore.stores.sql.stored_prompts` packs it; null once a `forget` has emptied it.
+    Column("prompt", LargeBinary, nullable=True),
     UniqueConstraint("scope_id", "run_id", "pass_name", "batch_key", "attempt"),
+)
+
+prompt_texts = Table(
+    "prompt_texts",
+    metadata,
+    scope_key(primary_key=True),
+    Column("hash", String(64), primary_key=True),
+    Column("text", LargeBinary, nullable=False),
+    # When a prompt with it was last stored: it goes when that one does.
+    instant("used_at"),
 )
 
 model_failures = Table(
