@@ -22,6 +22,7 @@ from dream.domain.verification import (
     SecondReading,
 )
 from dream.guards.detail import DetailKind
+from dream.guards.details import measures_of
 from dream.guards.verdict import EvidenceText, Verdict, judge
 from dream.guards.wording import plain, sentences_of, words_of
 from dream.passes.answers import TEXT, AnswerItem, TextList, answer_form, read_items
@@ -258,8 +259,9 @@ def counts(assertion: Assertion, given: SecondReading) -> bool:
     """Tell whether a reading decides: a `says` does only if its quotes show it.
 
     Each quote has to stand in the evidence, and one at least in what a person said; each clause of the statement needs
-    one; where the statement must tell the whole, each record needs one. The records quoted must not refute it
-    by themselves, names aside: who is meant may stand in any record.
+    one, unless most of its words stand in what is quoted, dates and times aside; where the statement must tell the
+    whole, each record needs one that has words of its own. The records quoted must not refute it by themselves, names
+    aside: who is meant may stand in any record.
 
     Example:
         >>> line = EvidenceLine(text="I moved to Lisbon.", speaker="Ana", role="user")
@@ -275,11 +277,13 @@ def counts(assertion: Assertion, given: SecondReading) -> bool:
     quoting = [line for line in assertion.evidence if any(_holds(line.text, one) for one in quotes)]
     proving = [line for line in assertion.evidence if line.proves]
     unquoted = [line for line in proving if line not in quoting]
-    if len(unquoted) == len(proving) or (assertion.whole and not assertion.adds and unquoted):
+    if len(unquoted) == len(proving) or not all(any(_holds(line.text, one) for line in quoting) for one in quotes):
         return False
-    if not all(any(_holds(line.text, one) for line in quoting) for one in quotes):
+    if assertion.adds:
+        return True
+    if assertion.whole and _has_words_of_its_own(unquoted, [assertion.text, *(line.text for line in quoting)]):
         return False
-    return assertion.adds or (_has_a_quote_each(assertion.text, quotes) and not _refuted(assertion.text, quoting))
+    return _has_a_quote_each(assertion.text, quotes, quoting) and not _refuted(assertion.text, quoting)
 
 
 def _is_inferred(assertion: Assertion, quotes: Sequence[str]) -> bool:
@@ -305,13 +309,28 @@ def _holds(text: str, quote: str) -> bool:
     return holds_quote(plain(text), plain(quote))
 
 
-def _has_a_quote_each(statement: str, quotes: Sequence[str]) -> bool:
-    """Tell whether each clause of a statement can have a quote: words of its own, or others that no clause has."""
-    clauses = [words for words in map(telling_words, _CLAUSE.split(statement)) if len(words) >= _LEAST_WORDS]
+def _has_words_of_its_own(lines: Sequence[EvidenceLine], told: Sequence[str]) -> bool:
+    """Tell whether one of the records has a telling word that stands in none of these texts."""
+    known = telling_words(" ".join(told))
+    return any(telling_words(line.text) - known for line in lines)
+
+
+def _has_a_quote_each(statement: str, quotes: Sequence[str], quoting: Sequence[EvidenceLine]) -> bool:
+    """Tell whether each clause of a statement can have a quote: words of its own, or others that no clause has.
+
+    One whose words stand for the most part in the quoted records needs none, and dates and times are not counted: words
+    decide about those.
+    """
+    clauses = [words for words in map(_to_be_shown, _CLAUSE.split(statement)) if len(words) >= _LEAST_WORDS]
     said = telling_words(" ".join(quotes))
-    alone = [words for words in clauses if not words & said]
+    known = telling_words(" ".join(line.text for line in quoting))
+    alone = [words for words in clauses if not words & said and 2 * len(words & known) < len(words)]
     other = said.difference(*clauses)
     return len(alone) * _LEAST_QUOTED <= len(other)
+
+
+def _to_be_shown(clause: str) -> set[str]:
+    return telling_words(clause).difference(*(telling_words(one.text) for one in measures_of(clause)))
 
 
 _LEAST_WORDS: Final = 3

@@ -11,60 +11,18 @@ from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
 from dream.domain.rounds import Answer, NextRound, Round, RoundKind
 from dream.domain.step import Batch, WaitingExchange
-from dream.domain.verification import Assertion, Reading, SecondReading
-from dream.guards.secrets import secret_in
-from dream.guards.verdict import Verdict
+from dream.domain.verification import Assertion
 from dream.options import VerificationMode
+from dream.passes.exchange_state import ExchangeState, Item, Settled
 from dream.passes.host_verifier import host_verifier
 from dream.passes.protocol import ModelContext
 from dream.passes.repairs import handles_in, items_of, put_right, repair_question, repairable, with_texts
-from dream.passes.second_reading import MOST_STATEMENTS, VerificationCall, first_of
+from dream.passes.second_reading import VerificationCall
 
 R = TypeVar("R")
 
 _TRIES: Final = 2
 """So often a run has the same statements read where the reader turns out unreliable, each time in another order."""
-_HOST: Final = "host"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item(Generic[R]):
-    """One item of an answer, judged by words.
-
-    Args:
-        number: Its place in the answer's list, from 1.
-        value: What it makes if it holds.
-        verdict: What the words of the evidence say of it.
-        assertion: What a verifier has to read where the words leave it undecided; None if nothing was worded anew.
-        refusal: Why it is not taken, if it is refuted.
-    """
-
-    number: int
-    value: R
-    verdict: Verdict = Verdict.PROVEN
-    assertion: Assertion | None = None
-    refusal: Refusal | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settled(Generic[R]):
-    """What may be made, and how that was decided.
-
-    Args:
-        value: What the item makes.
-        verdict: Whether its evidence proves it, or a second reading found it there.
-        written_by: The model that wrote it; "" if that is not known.
-        verified_by: The model that read it; "host" if none had to.
-        round: The number of the round that decided.
-        quotes: The words of the evidence that the verifier named.
-    """
-
-    value: R
-    verdict: EvidenceVerdict
-    written_by: str = ""
-    verified_by: str = _HOST
-    round: int = 1
-    quotes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,136 +54,8 @@ class Outcome(Generic[R]):
     notes: Notes = field(default_factory=dict[str, int])
 
 
-_Decided = tuple[SecondReading, str, int]
-"""What a second reading found, the model that read, and the number of the round."""
-
-
-@dataclass(slots=True)
-class _Stand(Generic[R]):
-    """How an exchange stands after some rounds."""
-
-    answer: Answer
-    items: dict[int, Item[R]]
-    refused: list[Refusal]
-    writers: dict[int, str]
-    """The models that wrote the items."""
-    decided: dict[int, _Decided] = field(default_factory=dict[int, _Decided])
-    tries: Counter[int] = field(default_factory=Counter[int])
-    """How often an item was read in vain."""
-    asked: set[int] = field(default_factory=set[int])
-    """Items that the model was asked about: the host's verifier had let them pass."""
-    left_out: set[int] = field(default_factory=set[int])
-    """Items that a reader who passed the checks said nothing of, or did not show."""
-    most: int = MOST_STATEMENTS
-    """Statements in one call: fewer after an answer that could not be read, such as one that was cut off."""
-    told: frozenset[int] = frozenset()
-    """Items that a repair was asked of."""
-    repairs: int = 0
-    is_wary: bool = False
-    """Whether what is proven is read as well, since it may tell of an off-limits topic."""
-
-    def call(self, number: int, most_tries: int, tokens: int) -> VerificationCall | None:
-        """Return the next second reading; None if nothing is left, but what was read in vain as often as it may be.
-
-        What was read in vain is read again after all others.
-        """
-        pending = [(key, one) for key, one in self.unread().items() if self.tries[key] < most_tries]
-        pending.sort(key=lambda one: self.tries[one[0]])
-        again = [one for one in pending if self.tries[one[0]] == self.tries[pending[0][0]]]
-        return VerificationCall.of(first_of(again, self.most, tokens), number, self.proven()) if again else None
-
-    def proven(self) -> list[Assertion]:
-        """Return what needs no second reading, for those who check the reader by it."""
-        found = (item for item in self.items.values() if item.verdict is Verdict.PROVEN)
-        return [item.assertion for item in found if item.assertion is not None]
-
-    def unread(self) -> dict[int, Assertion]:
-        """Return what is undecided and was not read."""
-        return {
-            number: item.assertion
-            for number, item in self.items.items()
-            if self._is_read(item) and item.assertion is not None and number not in self.decided
-        }
-
-    def _is_read(self, item: Item[R]) -> bool:
-        return item.verdict is Verdict.UNDECIDED or (self.is_wary and item.verdict is Verdict.PROVEN)
-
-    def settled(self) -> dict[int, Settled[R]]:
-        """Return what may be made: what is proven, and what a second reading found in the evidence."""
-        found: dict[int, Settled[R]] = {}
-        unread = self.unread()
-        for number, item in self.items.items():
-            if number in unread or self._is_off_limits(number):
-                continue
-            writer = self.writers.get(number, "")
-            if item.verdict is Verdict.PROVEN:
-                found[number] = Settled(value=item.value, verdict=EvidenceVerdict.PROVEN, written_by=writer)
-            elif item.verdict is Verdict.UNDECIDED and self._is_said(number):
-                found[number] = _verified(item.value, writer, *self.decided[number])
-        return found
-
-    def denied(self) -> list[int]:
-        """Return the items that are not taken: refuted by words, or denied, or without anything to read them by."""
-        return [
-            number
-            for number, item in self.items.items()
-            if item.verdict is Verdict.REFUTED
-            or (item.verdict is Verdict.UNDECIDED and number not in self.unread() and not self._is_said(number))
-        ]
-
-    def _is_off_limits(self, number: int) -> bool:
-        return number in self.decided and self.decided[number][0].reading is Reading.OFF_LIMITS
-
-    def denials(self) -> list[Refusal]:
-        """Return why items are not taken."""
-        found = [one.refusal for one in self.items.values() if one.verdict is Verdict.REFUTED and one.refusal]
-        said = {number: one for number, (one, _, _) in self.decided.items() if not _says(one)}
-        is_proven = {number for number, item in self.items.items() if item.verdict is Verdict.PROVEN}
-        # What its own words prove is not denied: it was read for what it is about.
-        stands = {number for number in is_proven if not self._is_off_limits(number)}
-        return found + [_denial(number, one) for number, one in said.items() if number not in stands]
-
-    def _is_said(self, number: int) -> bool:
-        return number in self.decided and _says(self.decided[number][0])
-
-    def read(self, one: Round, number: int) -> None:
-        """Take over what a second reading found; what it left out, or all of it if it is void, was read in vain.
-
-        What a reader who passes the checks leaves out once more, or calls said and does not show, is not said.
-        """
-        unread = self.unread()
-        about = [(key, unread[key]) for key in one.asked.about if key in unread]
-        self.asked.update(one.asked.about)
-        # Who read for several exchanges at once was checked then, by statements of all of them.
-        shared = VerificationCall(one.asked.read_as, tuple(about)) if one.asked.read_as else None
-        readings = (shared or VerificationCall.of(about, number, self.proven())).read(one.answer)
-        if not one.answer:
-            self.most = max(1, len(about) // 2)
-        for key, _ in about:
-            if readings is not None and key in readings:
-                self.decided[key] = (readings[key], one.model, number)
-            elif readings is not None and key in self.left_out:
-                self.decided[key] = (SecondReading(reading=Reading.NOT_SAID), one.model, number)
-            else:
-                self.tries[key] += 1
-                self.left_out |= set() if readings is None else {key}
-
-
-def _says(reading: SecondReading) -> bool:
-    return reading.reading is Reading.SAYS
-
-
 def _unread(numbers: Iterable[int]) -> Iterator[Refusal]:
     return (Refusal(Refused.UNVERIFIED, f"item {number}", number) for number in numbers)
-
-
-def _denial(number: int, reading: SecondReading) -> Refusal:
-    if reading.reading is Reading.OFF_LIMITS:
-        return Refusal(Refused.OFF_LIMITS, f"item {number}", number)
-    told = [f"item {number}: {reading.reading}"]
-    told += [f"the records say {quote!r}" for quote in reading.quotes[:3] if secret_in(quote) is None]
-    told += [f"left out: {one!r}" for one in reading.left_out[:5] if secret_in(one) is None]
-    return Refusal(Refused.DENIED, "; ".join(told), number)
 
 
 Judge = Callable[[Answer], Awaitable[tuple[Sequence[Item[R]], Sequence[Refusal]]]]
@@ -271,10 +101,7 @@ class VerifiedExchange(Generic[R]):
         if call is not None:
             about = tuple(number for number, _ in call.statements)
             return NextRound(call.request(self.context), RoundKind.VERIFICATION, about=about)
-        if stand.repairs or (self._reads and stand.unread()):
-            return None
-        request = await self._repair(stand)
-        return request and NextRound(request, RoundKind.REPAIR, at_most=self.repairs)
+        return None if self._reads and stand.unread() else await self._next_repair(stand)
 
     async def next_call(self, rounds: Sequence[Round]) -> VerificationCall | None:
         """Return the second reading that is next; None if the next round is another one, or none."""
@@ -285,10 +112,20 @@ class VerifiedExchange(Generic[R]):
             else None
         )
 
+    async def next_repair(self, rounds: Sequence[Round]) -> NextRound | None:
+        """Return the repair that may be asked for now; None if there is none, or something was not read at all."""
+        stand = await self._stand(rounds)
+        if self._reads and not all(stand.tries[number] for number in stand.unread()):
+            return None
+        return await self._next_repair(stand)
+
     async def undecided(self, rounds: Sequence[Round]) -> tuple[dict[int, Assertion], list[Assertion]]:
         """Return what is to be read a second time after these rounds, by number, and what is proven beside it."""
+        if not self._reads:
+            return {}, []
         stand = await self._stand(rounds)
-        return (stand.unread(), stand.proven()) if self._reads else ({}, [])
+        left = {number: one for number, one in stand.unread().items() if stand.tries[number] < self._most_tries}
+        return left, stand.proven()
 
     async def outcome(self, rounds: Sequence[Round]) -> Outcome[R]:
         """Return what became of the items; the last rounds may be missing.
@@ -362,7 +199,7 @@ class VerifiedExchange(Generic[R]):
     def _most_tries(self) -> int:
         return _TRIES * (1 + (0 if self._waited is None else self._waited.runs))
 
-    async def _stand(self, rounds: Sequence[Round]) -> _Stand[R]:
+    async def _stand(self, rounds: Sequence[Round]) -> ExchangeState[R]:
         """Return how the exchange stands: the same rounds always give the same."""
         stand = await self._begun(rounds[0])
         for number, one in enumerate(rounds[1:], 2):
@@ -377,7 +214,7 @@ class VerifiedExchange(Generic[R]):
         await self._read_by_host(stand, len(rounds) + 1)
         return stand
 
-    async def _read_by_host(self, stand: _Stand[R], number: int) -> None:
+    async def _read_by_host(self, stand: ExchangeState[R], number: int) -> None:
         """Deny what the host's verifier denies of what the model was not asked about yet."""
         verifier = host_verifier(self.context.options.verifier)
         unread = {key: one for key, one in stand.unread().items() if key not in stand.asked}
@@ -386,16 +223,18 @@ class VerifiedExchange(Generic[R]):
         denied = await verifier.denials(self.context.run_id, list(unread.values()))
         stand.decided |= {key: (denied[one], verifier.name, number) for key, one in unread.items() if one in denied}
 
-    async def _begun(self, one: Round) -> _Stand[R]:
+    async def _begun(self, one: Round) -> ExchangeState[R]:
         items, refused = await self.judge(one.answer)
         writers = dict.fromkeys(range(1, len(items_of(one.answer, self.name)) + 1), one.model)
-        return _Stand(one.answer, {item.number: item for item in items}, list(refused), writers, is_wary=self._is_wary)
+        return ExchangeState(
+            one.answer, {item.number: item for item in items}, list(refused), writers, is_wary=self._is_wary
+        )
 
     @property
     def _is_wary(self) -> bool:
         return bool(self.context.off_limits) and self.context.options.verification is VerificationMode.VERIFIED
 
-    async def _put_right(self, stand: _Stand[R], repair: Round) -> _Stand[R]:
+    async def _put_right(self, stand: ExchangeState[R], repair: Round) -> ExchangeState[R]:
         """Return how it stands with the items that a repair gave again; those it did not stay as they were."""
         asked = {one.place: one.code for one in self._repairable(stand) if one.place is not None}
         told = frozenset(asked)
@@ -404,7 +243,7 @@ class VerifiedExchange(Generic[R]):
         items, refused = await self.judge(answer)
         again = {item.number: item for item in items}
         kept = {number: item for number, item in stand.items.items() if number not in given}
-        return _Stand(
+        return ExchangeState(
             answer,
             dict(sorted({**again, **kept}.items())),
             [
@@ -413,38 +252,30 @@ class VerifiedExchange(Generic[R]):
             ],
             {**stand.writers, **dict.fromkeys(given, repair.model)},
             {number: one for number, one in stand.decided.items() if number not in given},
+            tries=Counter({number: count for number, count in stand.tries.items() if number not in given}),
             asked=stand.asked - given,
+            left_out=stand.left_out - given,
             most=stand.most,
             told=told,
             repairs=1,
             is_wary=stand.is_wary,
         )
 
-    def _repairable(self, stand: _Stand[R]) -> list[Refusal]:
+    def _repairable(self, stand: ExchangeState[R]) -> list[Refusal]:
         return repairable((*stand.refused, *stand.denials()), stand.answer, self.name)
 
-    async def _repair(self, stand: _Stand[R]) -> ChatRequest | None:
-        """Ask for the refused and denied items anew, showing the records that they cite and nothing else."""
-        told = self._repairable(stand)
+    async def _next_repair(self, stand: ExchangeState[R]) -> NextRound | None:
+        """Ask for the refused and denied items anew, once, showing the records that they cite and nothing else."""
+        told = () if stand.repairs else self._repairable(stand)
         if not told:
             return None
         items = items_of(stand.answer, self.name)
         cited = handles_in(items[one.place - 1] for one in told if one.place is not None)
         request = await self.question(cited or None)
-        return request and repair_question(request, self.context, told, items, self.name)
+        asked = request and repair_question(request, self.context, told, items, self.name)
+        return asked and NextRound(asked, RoundKind.REPAIR, at_most=self.repairs)
 
 
 def unverified(value: R, written_by: str = "") -> Settled[R]:
     """Return what would be made of an item that nobody has read beside its evidence."""
     return Settled(value=value, verdict=EvidenceVerdict.UNVERIFIED, written_by=written_by, verified_by="", round=0)
-
-
-def _verified(value: R, writer: str, reading: SecondReading, model: str, number: int) -> Settled[R]:
-    return Settled(
-        value=value,
-        verdict=EvidenceVerdict.VERIFIED,
-        written_by=writer,
-        verified_by=model,
-        round=number,
-        quotes=reading.quotes,
-    )

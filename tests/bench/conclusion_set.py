@@ -17,9 +17,9 @@ from dream.domain.proposal import Refusal
 from dream.guards.names import builtin_vocabulary
 from dream.passes.answers import read_item
 from dream.passes.conflicts import SideEvidence, judge
+from dream.passes.exchange_state import Item
 from dream.passes.inference.judging import Drawn, InferenceRules, judge_deductions, judge_patterns
 from dream.passes.inference.prompt import DeductionItem, PatternItem, ShownRecords
-from dream.passes.verified_exchange import Item
 
 SET: Final = Path(__file__).parents[1] / "data" / "conclusions" / "conclusions.jsonl"
 STRUCTURAL: Final = frozenset({"unseen_premise", "too_much_against", "circle", "one_occasion_twice"})

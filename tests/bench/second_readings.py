@@ -24,9 +24,10 @@ from dream.domain.verification import VERIFY, Assertion, EvidenceLine, Reading
 from dream.guards.verdict import Verdict, judge
 from dream.guards.wording import sentences_of
 from dream.options import DreamOptions, VerificationMode
+from dream.passes.exchange_state import Item
 from dream.passes.protocol import ModelContext
 from dream.passes.second_reading import VerificationCall, evidence_text, first_of
-from dream.passes.verified_exchange import Item, Outcome, VerifiedExchange
+from dream.passes.verified_exchange import Outcome, VerifiedExchange
 from tests.bench.statement_set import FOLDER, HALVES, NATURAL, rows, wilson
 
 READINGS: Final = FOLDER / "readings.jsonl"

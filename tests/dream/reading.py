@@ -13,9 +13,10 @@ from dream.domain.step import Batch
 from dream.domain.verification import Assertion, EvidenceLine
 from dream.guards.verdict import Verdict, judge
 from dream.options import VerificationMode
+from dream.passes.exchange_state import Item
 from dream.passes.protocol import ModelContext
 from dream.passes.second_reading import VerificationCall, evidence_text
-from dream.passes.verified_exchange import Item, Outcome, VerifiedExchange
+from dream.passes.verified_exchange import Outcome, VerifiedExchange
 from tests.bench.second_readings import context_of
 
 Reader = Callable[[VerificationCall, ChatRequest], Answer]

@@ -31,12 +31,13 @@ if TYPE_CHECKING:
     from dream.domain.step import Batch
     from dream.domain.verification import Assertion
     from dream.passes import ModelContext
+    from dream.passes.verified_exchange import VerifiedExchange
 
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
-_READ_AS = 2
-"""The number of the first second reading of an exchange: what is read for several is read as that."""
+_FIRST_READING, _READING_OF_REPAIRS = 2, 3
+"""What second readings for several exchanges are numbered as: of first answers, and of what was put right in them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,17 +59,25 @@ class _Sharer:
         """Its pass."""
         return _reader(self.run)
 
+    def exchange(self) -> VerifiedExchange[Any]:
+        """Return what leads it."""
+        return self.reader.exchange(self.context, self.batch)
+
+    async def answered_now(self) -> list[Round]:
+        """Return `answered` as of now."""
+        return await self.run.parts.storage.read(self.run.scope, self.answered)
+
     def key(self, number: int) -> CallKey:
         """Return what the answer of a round is found by."""
         return CallKey(run_id=self.run.run_id, pass_name=self.run.name, batch_key=self.batch.number, round=number)
 
     def answered(self, view: ReadView) -> list[Round]:
-        """Return the rounds that are answered, up to one that cannot be used."""
+        """Return the rounds that are answered; none if one of them cannot be used, which is left to the pass."""
         rounds: list[Round] = []
         while (stored := dream_stores(view).calls.find(self.key(len(rounds) + 1))) is not None:
             answer = _object(stored)
             if answer is None:
-                break
+                return []
             rounds.append(Round(answer, stored.asked, stored.completion.model))
         return rounds
 
@@ -88,9 +97,9 @@ class JointReading:
 
     It packs for the passes that have the same new turns before them, asks once about each batch, and stores each part
     of the answer as the answer to its pass's own first question; then it has what they wrote read a second time, as
-    many statements at once as a call holds, whichever exchange they are of. From there every pass goes its own way: it
-    asks alone for what cannot be read, and for whatever comes after. So reports, budgets, undo and what a kill costs
-    are those of the passes.
+    many statements at once as a call holds, whichever exchange they are of, has refused items put right, and those
+    read. From there every pass goes its own way: it asks alone for what cannot be read, and for whatever comes after.
+    So reports, budgets, undo and what a kill costs are those of the passes.
 
     Args:
         runs: The passes of the run that can share questions, in order.
@@ -106,7 +115,9 @@ class JointReading:
             if sharing:
                 asking = await sharing[0].run.asking()
                 await self._ask(sharing, asking)
-                await self._verify(sharing, asking)
+                await self._verify(sharing, asking, _FIRST_READING)
+                await self._repair(sharing, asking)
+                await self._verify(sharing, asking, _READING_OF_REPAIRS)
         except StorageError:
             raise
         except Exception:  # noqa: BLE001 - the boundary of what the passes share
@@ -155,52 +166,62 @@ class JointReading:
         keys = {one.run.name: one.key(1) for one in sharing}
         await self._split({key: {keys[name]: (text, AskedRound()) for name, text in parts.items()}})
 
-    async def _verify(self, sharing: Sequence[_Sharer], asking: ModelCalls) -> None:
-        """Have what the first answers say read a second time, in calls that know of no exchange.
+    async def _repair(self, sharing: Sequence[_Sharer], asking: ModelCalls) -> None:
+        """Ask each exchange that was read for what is refused or denied in it; what is asked already is found."""
+        work: list[Coroutine[Any, Any, object]] = []
+        for one in sharing:
+            rounds = await one.answered_now()
+            asked = await one.exchange().next_repair(rounds) if rounds else None
+            if asked is not None:
+                work.append(asking.ask(one.key(len(rounds) + 1), asked, one.batch.record_ids))
+        await _together(work)
+
+    async def _verify(self, sharing: Sequence[_Sharer], asking: ModelCalls, read_as: int) -> None:
+        """Have what the answers say read a second time, in calls that know of no exchange.
 
         All that was read is shared out at once: a process that goes on finds each answer whole, or nothing to do.
         """
         asked: list[_Asked] = []
         proven: list[Assertion] = []
+        # An exchange's own rounds are numbered in the order of the calls.
+        numbers: Counter[_Sharer] = Counter()
         for one in sharing:
-            rounds = await one.run.parts.storage.read(one.run.scope, one.answered)
-            if len(rounds) > 1:
+            rounds = await one.answered_now()
+            if any(answered.asked.read_as == read_as for answered in rounds):
                 return
             if rounds:
-                undecided, sure = await one.reader.exchange(one.context, one.batch).undecided(rounds)
+                undecided, sure = await one.exchange().undecided(rounds)
                 asked += [_Asked(one, number, assertion) for number, assertion in undecided.items()]
                 proven += sure
+                numbers[one] = len(rounds)
         calls: list[list[_Asked]] = []
         left = asked
         while left:
             chosen = first_of([(place, one.assertion) for place, one in enumerate(left)], tokens=_room(left[0].sharer))
             calls.append(left[: len(chosen)])
             left = left[len(chosen) :]
-        answered = await _together([self._read(call, proven, asking) for call in calls])
-        # An exchange's own rounds are numbered in the order of the calls.
-        numbers: Counter[CallKey] = Counter()
+        answered = await _together([self._read(call, proven, asking, read_as) for call in calls])
         split: dict[CallKey, dict[CallKey, tuple[str, AskedRound]]] = {}
         for found in answered:
             if found is not None:
                 key, said = found
-                numbers.update(one.key(1) for one in said)
-                parts = {one.key(1 + numbers[one.key(1)]): part for one, part in said.items()}
-                split[key] = parts
+                numbers.update(said.keys())
+                split[key] = {one.key(numbers[one]): part for one, part in said.items()}
         await self._split(split)
 
     async def _read(
-        self, statements: Sequence[_Asked], proven: Sequence[Assertion], asking: ModelCalls
+        self, statements: Sequence[_Asked], proven: Sequence[Assertion], asking: ModelCalls, read_as: int
     ) -> tuple[CallKey, dict[_Sharer, tuple[str, AskedRound]]] | None:
         """Have statements read by one call; return what it says to each exchange, None where it cannot be relied on."""
         first = statements[0].sharer
-        call = VerificationCall.of([(place, one.assertion) for place, one in enumerate(statements)], _READ_AS, proven)
+        call = VerificationCall.of([(place, one.assertion) for place, one in enumerate(statements)], read_as, proven)
         handles = {assertion: handle for handle, assertion in call.handled}
         told = "\x1f".join(f"{one.sharer.run.name} {one.sharer.batch.number} {one.number}" for one in statements)
         key = CallKey(
             run_id=first.run.run_id,
             pass_name=first.run.name,
             batch_key=blake2b(told.encode(), digest_size=8).hexdigest() + SHARED,
-            round=_READ_AS,
+            round=read_as,
         )
         request = NextRound(call.request(first.context), RoundKind.VERIFICATION)
         records = [one for asked in statements for one in asked.sharer.batch.record_ids]
@@ -212,10 +233,10 @@ class JointReading:
         for sharer in dict.fromkeys(one.sharer for one in statements):
             mine = [(one.number, one.assertion) for one in statements if one.sharer is sharer]
             # An exchange reads its part as a call of its own.
-            own_call = VerificationCall(_READ_AS, tuple(mine))
+            own_call = VerificationCall(read_as, tuple(mine))
             items = [{**item, "id": name} for name, one in own_call.handled for item in said.get(handles[one], ())]
             about = tuple(number for number, _ in mine)
-            told_of = AskedRound(RoundKind.VERIFICATION, (), about, _READ_AS)
+            told_of = AskedRound(RoundKind.VERIFICATION, (), about, read_as)
             parts[sharer] = (orjson.dumps({"readings": items}).decode(), told_of)
         return key, parts
 

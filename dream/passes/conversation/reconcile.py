@@ -24,9 +24,9 @@ from dream.guards.verdict import EvidenceText, Verdict, judge
 from dream.passes.conversation.evidence import TurnEvidence
 from dream.passes.conversation.neighbours import are_related
 from dream.passes.conversation.statement import S, TurnStatement, is_under
+from dream.passes.exchange_state import Settled
 from dream.passes.protocol import ModelContext
 from dream.passes.terms import terms_of
-from dream.passes.verified_exchange import Settled
 
 REINFORCE: Final = "reinforce"
 """Operation of a change set that sees an entry again."""

@@ -20,8 +20,8 @@ from dream.guards.verdict import EvidenceText, Verdict, judge
 from dream.guards.wording import sentences_of
 from dream.passes.conversation.evidence import TurnEvidence
 from dream.passes.conversation.sentences import kept_sentences
+from dream.passes.exchange_state import Item, Settled
 from dream.passes.second_reading import evidence_text
-from dream.passes.verified_exchange import Item, Settled
 
 _LONGEST: Final = 2_000
 """A statement longer than this is no statement but a transcript."""

@@ -18,11 +18,12 @@ from dream.passes.conversation.evidence import adjacent, is_evidence, line_of
 from dream.passes.conversation.reconcile import Reconciler, Reinforcement
 from dream.passes.conversation.statement import StatementRules, TurnStatement, judged_by_words
 from dream.passes.declared import DeclaredPass
+from dream.passes.exchange_state import Item
 from dream.passes.prompts import PromptTurn, longest_line, shown_turns
 from dream.passes.protocol import ModelContext
 from dream.passes.repairs import with_texts
 from dream.passes.second_reading import evidence_text
-from dream.passes.verified_exchange import Item, Outcome, VerifiedExchange
+from dream.passes.verified_exchange import Outcome, VerifiedExchange
 
 Given = TypeVar("Given", bound=AnswerItem)
 

@@ -32,9 +32,10 @@ from dream.passes.document_consolidation.prompt import (
     question as asked,
 )
 from dream.passes.document_consolidation.share import DailyShare
+from dream.passes.exchange_state import Item
 from dream.passes.prompts import handles
 from dream.passes.protocol import ModelContext
-from dream.passes.verified_exchange import Item, VerifiedExchange
+from dream.passes.verified_exchange import VerifiedExchange
 
 _COUNTS = ("items", "kept", "unmentioned", "merged", "into", "rewritten", "archived", "moved", "added", "left_alone")
 

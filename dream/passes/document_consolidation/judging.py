@@ -17,9 +17,9 @@ from dream.guards.verdict import EvidenceText, Verdict, judge as judge_words
 from dream.options import DocumentOptions, DreamOptions
 from dream.passes.document_consolidation.items import DocumentItem
 from dream.passes.document_consolidation.prompt import GivenEdit, Op, operation_of
+from dream.passes.exchange_state import Item
 from dream.passes.rewriting import judged_by_words
 from dream.passes.terms import terms_of
-from dream.passes.verified_exchange import Item
 
 
 def are_related(pieces: Sequence[DocumentItem]) -> bool:

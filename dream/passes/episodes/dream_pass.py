@@ -37,9 +37,9 @@ from dream.passes.episodes.judging import (
     episode_of,
 )
 from dream.passes.episodes.prompt import EpisodeItem, frame, part, question, read_items
+from dream.passes.exchange_state import Item
 from dream.passes.prompts import PromptTurn, ReaderPart, entry_line, importance_at, line, shown_turns
 from dream.passes.protocol import ModelContext
-from dream.passes.verified_exchange import Item
 
 _SHARE_BESIDE: Final = 4
 """A quarter of a prompt at most goes to episodes that are known."""

@@ -17,13 +17,14 @@ from dream.passes.conversation.evidence import TurnEvidence, evidence_of
 from dream.passes.conversation.reconcile import Reconciler
 from dream.passes.conversation.statement import StatementRules
 from dream.passes.conversation.turn_pass import TurnPass, around, judged_each, packed, read_new, rules_of, shown_of
+from dream.passes.exchange_state import Item
 from dream.passes.fact_mining.judging import Fact, FactReconciler, fact_of
 from dream.passes.fact_mining.prompt import FactItem, frame, part, question, read_items
 from dream.passes.fact_mining.verbatim import verbatim_of
 from dream.passes.prompts import PromptTurn, ReaderPart
 from dream.passes.protocol import ModelContext
 from dream.passes.subjects import topics_in_use
-from dream.passes.verified_exchange import Item, Outcome
+from dream.passes.verified_exchange import Outcome
 
 
 class FactMining(TurnPass, declaration=FACT_MINING):

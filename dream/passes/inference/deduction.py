@@ -7,10 +7,10 @@ from dream.domain.built_in_passes import DEDUCTION
 from dream.domain.proposal import Refusal
 from dream.domain.rounds import Answer
 from dream.passes.answers import read_items
+from dream.passes.exchange_state import Item
 from dream.passes.inference.inference_pass import InferencePass
 from dream.passes.inference.judging import Drawn, InferenceRules, judge_deductions
 from dream.passes.inference.prompt import CONCLUSIONS, AnswerShape, DeductionItem
-from dream.passes.verified_exchange import Item
 
 _MOST = 60
 """Conclusions of one answer at most."""

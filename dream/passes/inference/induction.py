@@ -7,10 +7,10 @@ from dream.domain.built_in_passes import INDUCTION
 from dream.domain.proposal import Refusal
 from dream.domain.rounds import Answer
 from dream.passes.answers import read_items
+from dream.passes.exchange_state import Item
 from dream.passes.inference.inference_pass import InferencePass
 from dream.passes.inference.judging import Drawn, InferenceRules, judge_patterns
 from dream.passes.inference.prompt import PATTERNS, AnswerShape, PatternItem
-from dream.passes.verified_exchange import Item
 
 _MOST = 60
 """Patterns of one answer at most."""

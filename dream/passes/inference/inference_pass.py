@@ -17,6 +17,7 @@ from dream.domain.step import Batch, Packing
 from dream.options import VerificationMode
 from dream.passes.conflicts import ConflictVerdict, SideEvidence, judge, speakers_by_entry
 from dream.passes.declared import DeclaredPass
+from dream.passes.exchange_state import Item, Settled
 from dream.passes.inference.judging import DEDUCE, GENERALISE, RESOLVE, UPDATE, Drawn, InferenceRules, change_set_of
 from dream.passes.inference.lookups import MOST_LOOKUPS, look_up, searches_of
 from dream.passes.inference.packing import count, pack
@@ -24,7 +25,7 @@ from dream.passes.inference.premises import depths_of
 from dream.passes.inference.prompt import AnswerShape, ShownRecords, question
 from dream.passes.protocol import ModelContext
 from dream.passes.questions import question_about
-from dream.passes.verified_exchange import Item, Settled, VerifiedExchange, unverified
+from dream.passes.verified_exchange import VerifiedExchange, unverified
 
 _COUNTS = (
     "reviewed",

@@ -19,10 +19,10 @@ from dream.guards.secrets import secret_in
 from dream.guards.verdict import EvidenceText, Verdict, judge
 from dream.passes.conflicts import ConflictVerdict
 from dream.passes.conversation.statement import split_up, statement
+from dream.passes.exchange_state import Item, Settled
 from dream.passes.inference.premises import MOST_DEPTH
 from dream.passes.inference.prompt import DeductionItem, DeductionKind, PatternItem, ShownRecords
 from dream.passes.inference.wording import are_alike, fleeting_words, is_computed, restates
-from dream.passes.verified_exchange import Item, Settled
 
 DEDUCE: Final = "deduce"
 UPDATE: Final = "update"

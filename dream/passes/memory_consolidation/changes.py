@@ -14,8 +14,8 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.guards.verdict import EvidenceText, Verdict, judge
 from dream.guards.wording import sentences_of
+from dream.passes.exchange_state import Settled
 from dream.passes.memory_consolidation.operations import ConsolidationInput
-from dream.passes.verified_exchange import Settled
 
 MERGE = "merge"
 REWRITE = "rewrite"

@@ -17,6 +17,7 @@ from dream.domain.step import Batch, Packing
 from dream.passes.answers import BrokenAnswer
 from dream.passes.conflicts import speakers_by_entry
 from dream.passes.declared import DeclaredPass
+from dream.passes.exchange_state import Item
 from dream.passes.memory_consolidation.clusters import next_date, settle
 from dream.passes.memory_consolidation.judging import (
     Draft,
@@ -47,7 +48,7 @@ from dream.passes.memory_consolidation.prompt import (
 )
 from dream.passes.prompts import CONTEXT_ONLY, MERGE_ONLY, entry_line, importance_at
 from dream.passes.protocol import ModelContext
-from dream.passes.verified_exchange import Item, VerifiedExchange, unverified
+from dream.passes.verified_exchange import VerifiedExchange, unverified
 
 _SAVES: Final = "toSave"
 _COUNTS: Final = (

@@ -20,6 +20,7 @@ from dream.guards.verdict import EvidenceText, Judgement, Verdict, judge
 from dream.options import VerificationMode
 from dream.passes.answers import BrokenAnswer
 from dream.passes.conflicts import ConflictVerdict, judge as judge_conflict
+from dream.passes.exchange_state import Item, Settled
 from dream.passes.memory_consolidation.changes import (
     DROP,
     MERGE,
@@ -50,7 +51,6 @@ from dream.passes.memory_consolidation.operations import (
 from dream.passes.memory_consolidation.prompt import ConsolidationAnswer, ConsolidationHandles, SaveItem, is_clean
 from dream.passes.protocol import ModelContext
 from dream.passes.questions import question_about
-from dream.passes.verified_exchange import Item, Settled
 
 Draft = MergeDraft | GivesWay | DropDraft
 Twins = Mapping[str, tuple[MemoryEntry, ...]]

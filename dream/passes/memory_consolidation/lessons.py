@@ -18,13 +18,13 @@ from dream.domain.step import Batch
 from dream.domain.verification import Assertion, EvidenceLine
 from dream.guards.secrets import secret_in
 from dream.guards.verdict import EvidenceText, judge
+from dream.passes.exchange_state import Item, Settled
 from dream.passes.memory_consolidation.changes import usable
 from dream.passes.memory_consolidation.judging import refuted
 from dream.passes.memory_consolidation.operations import ConsolidationInput, is_under
 from dream.passes.memory_consolidation.prompt import ConsolidationAnswer, SaveItem, is_clean
 from dream.passes.prompts import feedback_line, feedback_text, handles
 from dream.passes.protocol import ModelContext
-from dream.passes.verified_exchange import Item, Settled
 
 ANTI_PATTERNS: Final = MEMORY_CONSOLIDATION.categories[0]
 """The category of what was learned from mistakes, with the domain below it."""

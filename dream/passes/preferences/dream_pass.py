@@ -26,6 +26,7 @@ from dream.passes.conversation.turn_pass import (
     read_new,
     rules_of,
 )
+from dream.passes.exchange_state import Item
 from dream.passes.preferences.judging import occasions_of, preference_of
 from dream.passes.preferences.packing import SHARE_BESIDE, PreferenceContext, PreferenceHandles
 from dream.passes.preferences.prompt import PreferenceItem, frame, part, question, read_items
@@ -40,7 +41,6 @@ from dream.passes.prompts import (
     line,
 )
 from dream.passes.protocol import ModelContext
-from dream.passes.verified_exchange import Item
 
 
 class PreferenceInference(TurnPass, declaration=PREFERENCE_INFERENCE):

@@ -22,10 +22,11 @@ from dream.domain.step import Batch, Packing
 from dream.guards.secrets import secret_in
 from dream.options import PromotionPolicy
 from dream.passes.declared import DeclaredPass
+from dream.passes.exchange_state import Item
 from dream.passes.protocol import ModelContext, RunMemo
 from dream.passes.skills.lines import handles
 from dream.passes.skills.skill_names import clean_skill_name
-from dream.passes.verified_exchange import Item, VerifiedExchange
+from dream.passes.verified_exchange import VerifiedExchange
 from dream.passes.wisp_failures.judging import UPDATES, Annotation, FailureJudgeInput, classified, judge
 from dream.passes.wisp_failures.patterns import FailureCase, FailureSurvey, RepeatedTask, fresh_cases, named, survey
 from dream.passes.wisp_failures.prompt import question, room_for_cases, weigh

@@ -19,8 +19,8 @@ from dream.guards.names import Vocabulary
 from dream.guards.secrets import secret_in
 from dream.guards.verdict import Verdict
 from dream.passes.answers import AnswerItem, read_item
+from dream.passes.exchange_state import Item
 from dream.passes.skills.procedure import skill_line, verdict_of
-from dream.passes.verified_exchange import Item
 from dream.passes.wisp_failures.patterns import (
     ANNOTATE,
     FailureCase,

@@ -33,10 +33,11 @@ from dream.domain.verification import Assertion, EvidenceLine
 from dream.guards.verdict import judge
 from dream.options import WaitingOptions
 from dream.passes import ModelContext
+from dream.passes.exchange_state import Item
 from dream.passes.prompts import build_request
 from dream.passes.reader_checks import FILE as CHECKS
 from dream.passes.second_reading import evidence_text
-from dream.passes.verified_exchange import Item, VerifiedExchange
+from dream.passes.verified_exchange import VerifiedExchange
 
 BEES, FERRY, VAN = "Ana keeps forty bees", "The ferry leaves at noon", "Rui would like a van"
 NOTES = {BEES: "Ana has bees at home", FERRY: "At noon the boat goes", VAN: "Rui wishes for a van"}

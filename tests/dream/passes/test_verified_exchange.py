@@ -170,7 +170,7 @@ async def test_what_only_an_assistant_said_is_shown_by_nothing():
 async def test_a_merge_is_shown_only_if_every_source_has_a_quote_and_nothing_is_left_out():
     sources = (
         said("Ana keeps bees in Porto.", None, role="entry"),
-        said("Ana sells honey in June.", None, role="entry"),
+        said("Ana offers honey in June.", None, role="entry"),
     )
     merge = told("Ana, who has bees in Porto, sells their honey in June.", *sources, whole=True)
     one_quote = changed(ANYBODY, lambda given, _: {**given, "quotes": ["keeps bees in Porto"]})
@@ -180,6 +180,16 @@ async def test_a_merge_is_shown_only_if_every_source_has_a_quote_and_nothing_is_
     found, _ = await Exchange([merge]).lived(left_out)
     assert found.denied == (merge.text,)
     assert "left out: 'in June'" in found.refused[0].detail
+
+
+async def test_a_source_without_a_word_of_its_own_needs_no_quote():
+    sources = (
+        said("Ana keeps bees in Porto and sells honey.", None, role="entry"),
+        said("Ana keeps bees.", None, role="entry"),
+    )
+    merge = told("In Porto Ana keeps bees and sells honey.", *sources, whole=True)
+    one_quote = changed(ANYBODY, lambda given, _: {**given, "quotes": ["sells honey"]})
+    assert values((await Exchange([merge]).lived(one_quote))[0].settled) == (merge.text,)
 
 
 async def test_refuted_and_denied_items_are_repaired_together_once_with_the_readers_quotes_and_their_records():

@@ -13,6 +13,7 @@ from dream.domain.reasons import Refused
 from dream.domain.rounds import Answer, NextRound, Round
 from dream.domain.step import Batch, Packing
 from dream.passes.declared import DeclaredPass
+from dream.passes.exchange_state import Item
 from dream.passes.protocol import ModelContext, RunMemo
 from dream.passes.skills.answers import SkillAnswer, by_handles, read_skills
 from dream.passes.skills.consolidation.judging import (
@@ -30,7 +31,7 @@ from dream.passes.skills.consolidation.packing import SkillReviewPlan, batch_of,
 from dream.passes.skills.consolidation.prompt import SkillUsage, question as asked, read_usage, room_for_skills
 from dream.passes.skills.lines import handles
 from dream.passes.skills.skill_names import clean_skill_name
-from dream.passes.verified_exchange import Item, VerifiedExchange
+from dream.passes.verified_exchange import VerifiedExchange
 
 _LIST = "toSave"
 _FEWEST = 2

@@ -13,10 +13,10 @@ from dream.domain.verification import Assertion
 from dream.guards import Knowledge
 from dream.guards.change_guards import respects_undo
 from dream.guards.names import Vocabulary
+from dream.passes.exchange_state import Item
 from dream.passes.skills.answers import Retirement, SkillAnswer, SkillDraft, one_line, quoted_name, storable
 from dream.passes.skills.procedure import beside_of, named_line, skill_line, skill_text, verdict_of
 from dream.passes.skills.skill_names import clean_skill_name, name_mark
-from dream.passes.verified_exchange import Item
 
 MERGE = "skill-merge"
 GUIDE = "skill-guide"

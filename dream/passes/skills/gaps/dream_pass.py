@@ -17,6 +17,7 @@ from dream.domain.rounds import Answer, NextRound, Round
 from dream.domain.step import Batch, Packing
 from dream.passes.conversation.turn_pass import SessionExcerpt
 from dream.passes.declared import DeclaredPass
+from dream.passes.exchange_state import Item
 from dream.passes.prompts import ReaderPart
 from dream.passes.protocol import ModelContext, RunMemo
 from dream.passes.skills.answers import NewSkillDraft, read_skills
@@ -25,7 +26,7 @@ from dream.passes.skills.gaps.packing import PromptRoom, packed, with_openings
 from dream.passes.skills.gaps.prompt import Catalogue, Openings, OpeningTurn, frame, opening_turns, part, question
 from dream.passes.skills.skill_names import clean_skill_name
 from dream.passes.terms import CUTTER
-from dream.passes.verified_exchange import Item, VerifiedExchange
+from dream.passes.verified_exchange import VerifiedExchange
 
 _LIST = "toSave"
 _ROLES = frozenset({"user", "assistant"})

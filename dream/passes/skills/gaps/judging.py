@@ -13,11 +13,11 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.domain.verification import Assertion, EvidenceLine
 from dream.guards.names import Vocabulary
+from dream.passes.exchange_state import Item
 from dream.passes.skills.answers import SkillDraft, one_line, quoted_name, storable
 from dream.passes.skills.gaps.prompt import OpeningTurn
 from dream.passes.skills.procedure import skill_text, verdict_of
 from dream.passes.skills.skill_names import clean_skill_name, name_mark
-from dream.passes.verified_exchange import Item
 
 CREATE = "skill-gap"
 _FEWEST_SESSIONS = 2

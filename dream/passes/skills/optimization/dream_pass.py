@@ -14,6 +14,7 @@ from dream.domain.reasons import Refused
 from dream.domain.rounds import Answer, NextRound, Round
 from dream.domain.step import Batch, Packing
 from dream.passes.declared import DeclaredPass
+from dream.passes.exchange_state import Item
 from dream.passes.protocol import ModelContext, RunMemo
 from dream.passes.skills.answers import by_handles, read_skills
 from dream.passes.skills.lines import handles, tokens_of
@@ -29,7 +30,7 @@ from dream.passes.skills.optimization.packing import (
     tried_texts,
 )
 from dream.passes.skills.optimization.prompt import question as asked, room_for_skills, weigh
-from dream.passes.verified_exchange import Item, VerifiedExchange
+from dream.passes.verified_exchange import VerifiedExchange
 
 KIND = "skills"
 

@@ -13,11 +13,11 @@ from dream.domain.reasons import Refused
 from dream.domain.verification import Assertion, EvidenceLine
 from dream.guards.names import Vocabulary
 from dream.guards.verdict import Verdict
+from dream.passes.exchange_state import Item
 from dream.passes.skills.answers import SkillAnswer, SkillDraft, one_line, storable
 from dream.passes.skills.optimization.packing import REWRITE, RewriteCandidate
 from dream.passes.skills.optimization.prompt import failure_text, retry_text
 from dream.passes.skills.procedure import skill_line, skill_text, verdict_of
-from dream.passes.verified_exchange import Item
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from dream.guards import Knowledge, builtin_vocabulary, first_refusal
 from dream.guards.verdict import Verdict
 from dream.guards.wording import sentences_of, words_of
 from dream.options import DreamOptions
+from dream.passes.exchange_state import Settled
 from dream.passes.memory_consolidation import (
     ConsolidationAnswer,
     ConsolidationHandles,
@@ -35,7 +36,6 @@ from dream.passes.memory_consolidation import (
     parse,
 )
 from dream.passes.prompts import feedback_text
-from dream.passes.verified_exchange import Settled
 
 OPTIONS = DreamOptions()
 TEXTS = [
