@@ -79,7 +79,10 @@ _VOTES: Final = TextCache(_votes, room=TEXT_ROOM)
 NOTHING: Final = "(?!)"
 """A pattern that stands nowhere."""
 
-ABBREVIATED = lazy_pattern(r"(?:\b(?:dr|mr|mrs|ms|prof|st|sr|sra|jr|nr|vs|(?-i:\p{Lu}))\.|\.{3,}|…)$", regex.IGNORECASE)
+ABBREVIATED = lazy_pattern(
+    r"(?:\b(?:dra?|mrs?|ms|mme|mlle|profa?|st|sra?|jr|nr|vs|bzw|ca|approx|(?-i:\p{Lu})|\p{L}\.\s?\p{L})\.|\.{3,}|…)$",
+    regex.IGNORECASE,
+)
 QUESTION = lazy_pattern(r"[?？؟]\W*$")
 _BREAK: Final = (
     r"[;,()，、،؛：\n]|:(?=\s|$)|\s[-\u2013\u2014]+\s|\.(?=\s|$)|[!?。！？؟…]+|但是?|而且|而是|所以|因为|けど|けれど|(?<=[るただすん])が|지만|는데"
