@@ -50,7 +50,7 @@ class ErasureCertificate:
 
     def beyond_reach(self) -> list[str]:
         """Return a sentence for each place that an erasure does not reach."""
-        told = [f"{one.kind} {one.place} of {to_text(one.made_at)} ({one.records:,} records)" for one in self.copies]
+        told = [f"{one.called} {one.place} of {to_text(one.made_at)} ({one.records:,} records)" for one in self.copies]
         told += [f"{calls:,} prompts that were sent to the model {model}" for model, calls in self.sent.items()]
         told += [f"{count:,} turns of the peer in {scope}" for scope, count in self.speaks_of]
         if self.documents:

@@ -9,6 +9,7 @@ from agentcore.domain.text import fold_key
 from agentcore.errors import InvalidContentError, UnknownRecordError
 from agentcore.hosting.checks import clean_name
 from agentcore.ids import IdFactory
+from agentcore.stores.forgetting import Tombstone, TombstoneKind
 from agentcore.stores.storage import ReadView, Storage, UnitOfWork
 
 
@@ -89,7 +90,7 @@ class OffLimits:
         return await self._storage.write(self._scope, work)
 
     async def remove(self, topic: str) -> OffLimitsTopic:
-        """Allow a topic again; its words are deleted. Return what it was.
+        """Allow a topic again, and return it; its words are deleted, and no older export or backup brings them back.
 
         Args:
             topic: Its id, or its words.
@@ -101,6 +102,7 @@ class OffLimits:
         def work(unit: UnitOfWork) -> OffLimitsTopic:
             found = _found(unit, topic)
             unit.of_kind(RecordKind.OFF_LIMITS_TOPIC).delete([found.id])
+            unit.tombstones.add([Tombstone(TombstoneKind.TOPIC, found.id, unit.now)])
             return found
 
         return await self._storage.write(self._scope, work)

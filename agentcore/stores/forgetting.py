@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from agentcore.domain.scope import Scope
 
@@ -19,6 +19,8 @@ class TombstoneKind(StrEnum):
     """A conversation: all that was said in it up to the instant of the tombstone."""
     ITEM = "item"
     """An item of an imported file, by a hash of what makes it the same item in the next import."""
+    TOPIC = "off_limits_topic"
+    """A topic that was off limits and is allowed again: its words were deleted."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -86,7 +88,7 @@ class KnownCopy:
     """A file that is known to hold a copy of a scope: no forget reaches it.
 
     Args:
-        kind: What it is: `export` or `backup`.
+        kind: What it is: `export`, `backup`, or `migration` for the copy that was made before the newest one.
         place: Where it was written.
         records: How many records it holds.
         made_at: When it was made.
@@ -96,6 +98,14 @@ class KnownCopy:
     place: str
     records: int
     made_at: datetime
+
+    @property
+    def called(self) -> str:
+        """What people are told that it is."""
+        return _BEFORE if self.kind == "migration" else self.kind
+
+
+_BEFORE: Final = "backup before a migration (of an earlier version: with hashes of forgotten texts and their salt)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

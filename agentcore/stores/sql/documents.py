@@ -1,9 +1,12 @@
 """Reads and writes documents of the workspace."""
 
+from collections.abc import Collection
+
 from agentcore.domain.document import StoredDocument
 from agentcore.stores.sql.record_store import SqlRecordReader, SqlRecordStore
 from agentcore.stores.sql.rows import RecordRows
 from agentcore.stores.sql.schema import documents
+from agentcore.stores.sql.scrub import without_forgotten_lines
 from agentcore.stores.sql.transaction import Transaction
 
 _ROWS = RecordRows(StoredDocument, documents)
@@ -27,3 +30,7 @@ class SqlDocumentReader(SqlRecordReader[StoredDocument]):
 
 class SqlDocumentStore(SqlDocumentReader, SqlRecordStore[StoredDocument]):
     """Write documents; each is known by its name."""
+
+    def without_forgotten_lines(self, content: str, texts: Collection[str]) -> str:
+        """Return a text that comes from elsewhere without the lines that say *texts* or what was forgotten here."""
+        return without_forgotten_lines(self._transaction, content, texts)

@@ -10,6 +10,7 @@ from agentcore.domain.temporal import to_micros
 from agentcore.stores.forgetting import Forgotten, Tombstone, TombstoneKind
 from agentcore.stores.sql.entries import SqlEntryStore
 from agentcore.stores.sql.forget import forget_entries, forget_said
+from agentcore.stores.sql.record_store import OFF_LIMITS_TOPICS, SqlRecordStore
 from agentcore.stores.sql.redact import delete_session_signals
 from agentcore.stores.sql.schema import turns
 from agentcore.stores.sql.tombstones import SqlTombstoneStore
@@ -43,6 +44,7 @@ def obey(transaction: Transaction, made: Collection[Tombstone]) -> Forgotten:
     doomed = _touched(transaction, kinds[TombstoneKind.ENTRY])
     cited = _there(transaction, kinds[TombstoneKind.TURN].keys() - said)
     second = forget_entries(transaction, doomed, cited)
+    SqlRecordStore(transaction, OFF_LIMITS_TOPICS).delete(list(kinds[TombstoneKind.TOPIC]))
     SqlTombstoneStore(transaction).add(made)
     return Forgotten(
         removed=tuple(sorted({*first.removed, *second.removed})),

@@ -3,13 +3,15 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import Table, delete, select, update
 
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.signals import FeedbackKind
 from agentcore.domain.text import normalise
 from agentcore.stores.sql.schema import feedback, tool_calls, turns, wisp_runs
-from agentcore.stores.sql.scrub import REMOVED_TEXT
+from agentcore.stores.sql.scrub import REMOVED_TEXT, forget_receipts
+from agentcore.stores.sql.settings import SqlImportLedger
+from agentcore.stores.sql.tombstones import SqlTombstoneStore
 from agentcore.stores.sql.transaction import Transaction, chunks
 
 _ENDS: Final = (".", "!", "?", "…", "。", "\uff01", "\uff1f", "।")
@@ -69,9 +71,7 @@ def corrections_of(transaction: Transaction, turn_ids: Collection[str]) -> list[
 
 def delete_feedback(transaction: Transaction, ids: Collection[str]) -> None:
     """Remove feedback for good."""
-    for chunk in chunks(sorted(ids)):
-        mine = (feedback.c.scope_id == transaction.scope_id) & feedback.c.id.in_(chunk)
-        transaction.connection.execute(delete(feedback).where(mine))
+    _delete_signals(transaction, feedback, ids)
 
 
 def delete_session_signals(transaction: Transaction, session_id: str) -> list[str]:
@@ -79,12 +79,18 @@ def delete_session_signals(transaction: Transaction, session_id: str) -> list[st
 
     Uses of skills stay: they hold no text.
     """
-    named = select(feedback.c.id).where(
-        feedback.c.scope_id == transaction.scope_id, feedback.c.session_id == session_id
-    )
-    noted = list(transaction.connection.execute(named).scalars())
-    delete_feedback(transaction, noted)
-    for table in (tool_calls, wisp_runs):
+    noted: dict[str, list[str]] = {}
+    for table in (feedback, tool_calls, wisp_runs):
         mine = (table.c.scope_id == transaction.scope_id) & (table.c.session_id == session_id)
+        noted[table.name] = list(transaction.connection.execute(select(table.c.id).where(mine)).scalars())
+        _delete_signals(transaction, table, noted[table.name])
+    return noted[feedback.name]
+
+
+def _delete_signals(transaction: Transaction, table: Table, ids: Collection[str]) -> None:
+    """Remove signals, and the hashes of the requests and of the items of files that they came by."""
+    for chunk in chunks(sorted(ids)):
+        mine = (table.c.scope_id == transaction.scope_id) & table.c.id.in_(chunk)
         transaction.connection.execute(delete(table).where(mine))
-    return noted
+    forget_receipts(transaction, ids)
+    SqlTombstoneStore(transaction).add_items(SqlImportLedger(transaction).take(ids), transaction.now)

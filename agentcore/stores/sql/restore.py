@@ -80,7 +80,7 @@ async def restore_backup(path: Path, data_dir: Path, clock: Clock, *, obeying: b
     """Put a backup in the place of the database of a data folder, which nobody else may have open.
 
     What stands there is backed up first. What was forgotten there since the backup is forgotten in it, too, and its
-    off-limits topics stay. A kill at any instant leaves the database as it was, or wholly restored.
+    off-limits topics are as they are there. A kill at any instant leaves the database as it was, or wholly restored.
 
     Args:
         path: The backup.
@@ -187,10 +187,11 @@ def _by_scope(wishes: _Wishes | None) -> dict[Scope, tuple[list[Tombstone], list
 
 def _obey(unit: UnitOfWork, stones: Sequence[Tombstone], topics: Sequence[OffLimitsTopic]) -> Forgotten:
     store = unit.of_kind(RecordKind.OFF_LIMITS_TOPIC)
-    known = {fold_key(topic.words) for topic in store.every()}
-    taken = store.existing([topic.id for topic in topics])
-    new = [topic for topic in topics if fold_key(topic.words) not in known and topic.id not in taken]
-    store.apply([(None, topic) for topic in new])
+    there: dict[str, OffLimitsTopic] = {topic.id: topic for topic in store.every()}
+    known = {fold_key(topic.words) for topic in there.values()}
+    new = [topic for topic in topics if fold_key(topic.words) not in known]
+    reworded = [(there[topic.id], replace(there[topic.id], words=topic.words)) for topic in new if topic.id in there]
+    store.apply([*reworded, *((None, topic) for topic in new if topic.id not in there)])
     return unit.obey(stones)
 
 

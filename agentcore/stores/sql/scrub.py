@@ -13,6 +13,7 @@ from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.records import RecordKind, evidence_of
 from agentcore.domain.temporal import to_micros
 from agentcore.domain.text import fold_key, normalise, without_hidden
+from agentcore.stores.forgetting import TombstoneKind
 from agentcore.stores.sql.entries import SqlEntryStore
 from agentcore.stores.sql.schema import (
     decisions,
@@ -32,7 +33,9 @@ from agentcore.stores.sql.schema import (
     steps,
     waiting_exchanges,
 )
+from agentcore.stores.sql.settings import SqlForgottenReader
 from agentcore.stores.sql.stored_prompts import StoredPrompts
+from agentcore.stores.sql.tombstones import SqlTombstoneReader
 from agentcore.stores.sql.transaction import Transaction, chunks, contains, encode, is_retired
 from agentcore.stores.sql.withheld import forget_refused_texts
 
@@ -60,7 +63,9 @@ def scrub_documents(transaction: Transaction, gone: Mapping[str, str], telling: 
         kept = _without(row.content, gone.keys(), keys, telling)
         if kept == row.content:
             continue
-        changed = {"content": kept, "version": row.version + 1, "updated_at": to_micros(transaction.now)}
+        # Items are known by hashes of what they say: whoever guesses the text could prove the guess.
+        own = encode([key for key in orjson.loads(row.own) if key in _line_keys(kept)])
+        changed = {"content": kept, "own": own, "version": row.version + 1, "updated_at": to_micros(transaction.now)}
         transaction.connection.execute(update(documents).where(documents.c.pk == row.pk).values(**changed))
         transaction.change()
         waiting = select(outbox).where(outbox.c.scope_id == transaction.scope_id, outbox.c.document == row.id)
@@ -131,9 +136,35 @@ def _without(content: str, gone: AbstractSet[str], keys: Collection[str], tellin
     return "".join(line for line in _LINE.findall(content) if not _says(line, gone, keys, telling))
 
 
+def _line_keys(content: str) -> set[str]:
+    """Return the fold keys of what the lines of a document say."""
+    return {fold_key(_said_in(line)) for line in _LINE.findall(content)}
+
+
+def without_forgotten_lines(transaction: Transaction, content: str, texts: Collection[str]) -> str:
+    """Return the text of a document that comes from elsewhere, without the lines that say what was forgotten here.
+
+    Args:
+        transaction: Of the scope that it comes to.
+        content: The text.
+        texts: Forgotten texts that are known, since they come by the same way; others are known by their hash, or by
+            the forgotten entry that a line names.
+    """
+    keys = SqlForgottenReader(transaction).contains(_line_keys(content)) | {fold_key(text) for text in texts}
+    named = SqlTombstoneReader(transaction).of(TombstoneKind.ENTRY, _SOURCE.findall(content))
+    return _without(content, named.keys(), keys, [*filter(_is_telling, texts)])
+
+
+def _said_in(line: str) -> str:
+    return _FIGURES.sub("", _MARK.sub("", line.rstrip("\r\n")))
+
+
 def _says(line: str, gone: AbstractSet[str], keys: Collection[str], telling: Collection[str]) -> bool:
-    said = _FIGURES.sub("", _MARK.sub("", line.rstrip("\r\n")))
-    return fold_key(said) in keys or not gone.isdisjoint(_SOURCE.findall(line)) or any(text in line for text in telling)
+    return (
+        not gone.isdisjoint(_SOURCE.findall(line))
+        or fold_key(_said_in(line)) in keys
+        or any(text in line for text in telling)
+    )
 
 
 _QUOTED = (RecordKind.DOCUMENT.value, RecordKind.QUESTION.value)
@@ -195,7 +226,7 @@ def scrub(transaction: Transaction, gone: Mapping[str, str], turn_ids: Collectio
     forget_promotions(transaction, gone)
     told = [*(_json(text)[1:-1] for text in telling), *map(cited, gone)]
     _scrub_rows(transaction, document_rows(transaction, told) | _line_rows(transaction, gone, telling))
-    _forget_receipts(transaction, {*gone, *turn_ids})
+    forget_receipts(transaction, {*gone, *turn_ids})
     _forget_prompts(transaction, {form for text in telling for form in _written(text)})
     for text in telling:
         written = _written(text)
@@ -278,7 +309,7 @@ def _written(text: str) -> set[str]:
     return {text, _json(text)[1:-1]}
 
 
-def _forget_receipts(transaction: Transaction, ids: Collection[str]) -> None:
+def forget_receipts(transaction: Transaction, ids: Collection[str]) -> None:
     """Clear the hashes of requests that wrote these records: whoever guesses the text could prove the guess."""
     mine = receipts.c.scope_id == transaction.scope_id
     for chunk in chunks(sorted(ids), _MENTIONS):

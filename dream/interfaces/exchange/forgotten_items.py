@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
+from agentcore.domain.conversation import Turn
 from agentcore.domain.evidence import SourceKind, SourceRef
+from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.question import Question
-from agentcore.domain.records import Record, RecordKind, cited_by, kind_of
+from agentcore.domain.records import Record, RecordKind, cited_by, kind_of, text_of
 from agentcore.stores.forgetting import Tombstone, TombstoneKind
 from agentcore.stores.storage import UnitOfWork
 from dream.interfaces.exchange.items import ImportItem, Parsed
@@ -29,6 +31,8 @@ class ForgottenItems:
 
     refused: set[SourceRef] = field(default_factory=set[SourceRef])
     """Records of the file that were not taken: what was made of them is not taken either."""
+    texts: set[str] = field(default_factory=set[str])
+    """What such records say: a document of the file may say it, too."""
     _own: set[tuple[TombstoneKind, str]] = field(default_factory=set[tuple[TombstoneKind, str]])
 
     def set_tombstones(self, unit: UnitOfWork, parsed: Sequence[Parsed]) -> None:
@@ -51,6 +55,7 @@ class ForgottenItems:
             return [False] * len(items)
         keys = unit.tombstones.items({key for item in items for key in (item.source_key, *item.cites)})
         touched = self._touched(unit, items)
+        topics = unit.tombstones.of(TombstoneKind.TOPIC, {one.record.id for one in items if _is_topic(one.record)})
         sessions = unit.tombstones.of(TombstoneKind.SESSION, {_session(item.record) for item in items} - {""})
         barred: list[bool] = []
         for item in items:
@@ -60,6 +65,7 @@ class ForgottenItems:
                 or ("is", _itself(item.record)) in touched
                 or any(("rests on", ref) in touched for ref in _rests_on(item.record))
                 or not self.refused.isdisjoint(_rests_on(item.record))
+                or (_is_topic(item.record) and item.record.id in topics)
                 or (session is not None and self._is_earlier(item.record, session))
                 or (erased_at is not None and bool(item.record.id) and _stored_at(item.record) <= erased_at)
             )
@@ -67,6 +73,8 @@ class ForgottenItems:
             itself = _itself(item.record)
             if is_barred and itself is not None:
                 self.refused.add(itself)
+            if is_barred:
+                self.texts.update(_said_by(item.record))
         return barred
 
     def _touched(self, unit: UnitOfWork, items: Sequence[ImportItem]) -> set[tuple[str, SourceRef]]:
@@ -99,6 +107,16 @@ class ForgottenItems:
 def _itself(record: Record) -> SourceRef | None:
     kind = kind_of(record)
     return SourceRef(SourceKind(_NAMED[kind].value), record.id) if kind in _NAMED and record.id else None
+
+
+def _said_by(record: Record) -> list[str]:
+    said = [one.sentence for one in record.evidence] if isinstance(record, MemoryEntry) else []
+    text = record.content if isinstance(record, Turn) else text_of(record)
+    return [*said, *([] if text is None else [text])]
+
+
+def _is_topic(record: Record) -> bool:
+    return kind_of(record) is RecordKind.OFF_LIMITS_TOPIC
 
 
 def _rests_on(record: Record) -> tuple[SourceRef, ...]:

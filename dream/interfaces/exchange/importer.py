@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from agentcore.clock import Clock
 from agentcore.domain.conversation import Turn
+from agentcore.domain.document import StoredDocument
 from agentcore.domain.evidence import Evidence, SourceKind, SourceRef
 from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.records import Record, RecordKind, kind_of, text_of, type_of
@@ -21,6 +22,8 @@ from agentcore.ids import IdFactory
 from agentcore.stores.sql import REMOVED_TEXT
 from agentcore.stores.storage import Origin, Storage, UnitOfWork
 from agentcore.stores.values import Withheld
+from agentcore.workspace.differences import own_left
+from agentcore.workspace.document import Document
 from dream.domain.change import Change
 from dream.domain.declaration import Reads
 from dream.interfaces.exchange.chat_json import parse_chat_json
@@ -130,6 +133,7 @@ class ImportWriter:
     forgotten: ForgottenItems = field(default_factory=ForgottenItems)
     written: set[str] = field(default_factory=set[str])
     """Ids of entries that this import wrote."""
+    _documents: list[ImportItem] = field(default_factory=list[ImportItem])
     _turn_ids: dict[str, str] = field(default_factory=dict[str, str])
     _known_turns: dict[str, Turn] = field(default_factory=dict[str, Turn])
 
@@ -140,6 +144,22 @@ class ImportWriter:
         unit.withheld.add([one for one in parsed if isinstance(one, Withheld)])
         self.forgotten.set_tombstones(unit, parsed)
         items = [one for one in parsed if isinstance(one, ImportItem)]
+        self._documents += [item for item in items if isinstance(item.record, StoredDocument)]
+        return self._take(unit, [item for item in items if not isinstance(item.record, StoredDocument)], tally)
+
+    @property
+    def has_documents(self) -> bool:
+        """Whether documents wait to be written."""
+        return bool(self._documents)
+
+    def write_documents(self, unit: UnitOfWork) -> Tally:
+        """Write the documents of the file, which wait until all is known that it says and was forgotten here."""
+        tally, texts = Tally(), self.forgotten.texts
+        held = [replace(item, record=_without_forgotten_lines(unit, item.record, texts)) for item in self._documents]
+        return self._take(unit, held, tally)
+
+    def _take(self, unit: UnitOfWork, items: Sequence[ImportItem], tally: Tally) -> Tally:
+        """Write what is new among *items*; count what became of each."""
         tally.sessions.update(one.record.session_id for one in items if isinstance(one.record, Turn))
         imported = unit.imports.known([item.source_key for item in items])
         fresh = self._fresh(unit, items, imported, tally)
@@ -245,6 +265,13 @@ def _without_forgotten_sentences(unit: UnitOfWork, records: Sequence[Record]) ->
     return [left(record) for record in records]
 
 
+def _without_forgotten_lines(unit: UnitOfWork, record: Record, texts: Collection[str]) -> Record:
+    if not isinstance(record, StoredDocument) or not (texts or unit.tombstones.any()):
+        return record
+    left = unit.documents.without_forgotten_lines(record.content, texts)
+    return record if left == record.content else replace(record, content=left, own=own_left(record.own, Document(left)))
+
+
 def _fold_key(record: Record) -> str | None:
     """Return what a forgotten text is recognised by, or None for a record without a text of its own."""
     text = text_of(record)
@@ -333,6 +360,8 @@ async def import_file(
         tally.update(await storage.write(scope, partial(intake.write, parsed=chunk), origin=Origin.IMPORT))
         done += len(chunk)
         _tell(progress, done, checked.total)
+    if intake.has_documents:
+        tally.update(await storage.write(scope, intake.write_documents, origin=Origin.IMPORT))
     if intake.forgotten.refused:
         sweep = partial(intake.forgotten.sweep, written=intake.written)
         await storage.write(scope, sweep, origin=Origin.IMPORT)

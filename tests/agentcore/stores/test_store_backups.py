@@ -16,13 +16,14 @@ from test_store_migrations import upgrade_to
 
 from agentcore.domain import RecordKind, Scope
 from agentcore.errors import InvalidBackupError, StorageCorruptError, StorageUnavailableError
+from agentcore.hosting.off_limits import OffLimits
 from agentcore.stores.sql import SqlStorage
 from agentcore.stores.sql.backup import backup_folder, examined
 from agentcore.stores.sql.leases import process_mark
 from agentcore.stores.sql.restore import Restored, restore_backup
 from agentcore.stores.sql.schema import REVISION
 from agentcore.stores.sql.sqlite import sqlite_engine
-from agentcore.testing import ManualClock
+from agentcore.testing import ManualClock, SequentialIds
 from agentcore.testing.contracts.samples import MINUTE, OTHER_SCOPE, SCOPE, a_turn, an_entry, an_off_limits_topic
 
 SECRET = "Ana is pregnant since the first week of May."
@@ -320,3 +321,21 @@ async def test_without_room_for_the_copy_nothing_is_migrated(path: Path, open_st
     with pytest.raises(StorageUnavailableError, match="free some space"):
         await open_storage(path)
     assert examined(path).revision == "0020"
+
+
+async def test_a_restore_brings_back_no_topic_that_is_allowed_again_and_no_former_words(
+    path: Path, clock: ManualClock, open_storage: Any
+):
+    storage = await open_storage(path)
+    ids = SequentialIds("topic")
+    limits = OffLimits(SCOPE, storage=storage, ids=ids)
+    for words in ("my health", "what I earn", "my love life"):
+        await limits.add(words)
+    made = await storage.backup()
+    await limits.remove("my health")
+    await limits.reword("what I earn", "my income")
+    await storage.stop()
+    await restored(made.path, path, clock)
+    storage = await open_storage(path)
+    left = await OffLimits(SCOPE, storage=storage, ids=ids).all()
+    assert sorted(topic.words for topic in left) == ["my income", "my love life"]

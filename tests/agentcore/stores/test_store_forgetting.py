@@ -10,22 +10,36 @@ import orjson
 import pytest
 from sqlalchemy import Table, insert, select, update
 
-from agentcore.domain import Level, SourceKind, SourceRef, Status, to_image
+from agentcore.domain import Level, RecordKind, SourceKind, SourceRef, Status, to_image
+from agentcore.domain.text import fold_key
 from agentcore.stores import ReadView, UnitOfWork
 from agentcore.stores.sql import REASON, REMOVED_TEXT, SqlStorage
 from agentcore.stores.sql.schema import (
     decisions,
+    documents,
     entry_sources,
     journal,
     model_calls,
     plans,
     prompt_texts,
+    receipts,
     reopened,
     runs,
     steps,
 )
 from agentcore.stores.sql.stored_prompts import StoredPrompts
-from agentcore.testing.contracts.samples import OTHER_SCOPE, SCOPE, START, an_entry, some_evidence
+from agentcore.testing.contracts.samples import (
+    OTHER_SCOPE,
+    SCOPE,
+    START,
+    a_document,
+    a_feedback,
+    a_tool_call,
+    a_turn,
+    a_wisp_run,
+    an_entry,
+    some_evidence,
+)
 
 SECRET = 'Ana\'s PIN is "4711", says Zoë.'
 IN_JSON = orjson.dumps(SECRET).decode()
@@ -293,3 +307,51 @@ async def test_no_byte_of_a_forgotten_sentence_is_left_in_the_file(path: Path, o
     await storage.write(SCOPE, lambda unit: unit.forget("a"))
     await storage.stop()
     assert b"4711-4711" not in bytes_on_disk(path)
+
+
+async def test_no_hash_of_forgotten_feedback_is_left(storage: SqlStorage):
+    """A receipt holds that of the request, an import that of the item: a guess of the text could be proven."""
+
+    def prepare(unit: UnitOfWork) -> None:
+        unit.turns.add([a_turn("t1", content=SECRET, session_id="s1")])
+        noted = {"f1": "s1", "f2": "s2"}
+        unit.feedback.append([a_feedback(one, session_id=session, summary=SECRET) for one, session in noted.items()])
+        for one in noted:
+            put(unit, receipts, request_key=f"r-{one}", digest="hash", records=f'[["feedback","{one}"]]')
+        unit.imports.record({f"key-{one}": (RecordKind.FEEDBACK, one) for one in noted})
+
+    await storage.write(SCOPE, prepare)
+    await storage.write(SCOPE, lambda unit: unit.forget_turns(session_id="s1"))
+    kept = await storage.read(SCOPE, lambda view: {row["request_key"]: row["digest"] for row in rows(view, receipts)})
+    assert kept == {"r-f1": "", "r-f2": "hash"}
+    keys = {"key-f1", "key-f2"}
+    assert await storage.read(SCOPE, lambda view: view.imports.known(keys)) == {"key-f2"}
+    assert await storage.read(SCOPE, lambda view: view.tombstones.items(keys)) == {"key-f1"}
+
+
+async def test_no_hash_of_tool_calls_and_runs_of_a_forgotten_session_is_left(storage: SqlStorage):
+    def prepare(unit: UnitOfWork) -> None:
+        unit.turns.add([a_turn("t1", content=SECRET, session_id="s1")])
+        unit.tool_calls.append([a_tool_call("c1", session_id="s1")])
+        unit.wisp_runs.append([a_wisp_run("w1", session_id="s1")])
+        put(unit, receipts, request_key="r", digest="hash", records='[["tool_call","c1"]]')
+        unit.imports.record({"key-c1": (RecordKind.TOOL_CALL, "c1"), "key-w1": (RecordKind.WISP_RUN, "w1")})
+
+    await storage.write(SCOPE, prepare)
+    await storage.write(SCOPE, lambda unit: unit.forget_turns(session_id="s1"))
+    (receipt,) = await storage.read(SCOPE, lambda view: rows(view, receipts))
+    assert receipt["digest"] == ""
+    keys = {"key-c1", "key-w1"}
+    assert await storage.read(SCOPE, lambda view: view.imports.known(keys)) == set()
+    assert await storage.read(SCOPE, lambda view: view.tombstones.items(keys)) == keys
+
+
+async def test_a_document_keeps_no_hash_of_a_line_that_it_loses(storage: SqlStorage):
+    said, kept = fold_key(SECRET), fold_key(KEPT)
+    page = a_document("MEMORY.md", content=f"- {SECRET}\n- {KEPT}\n", own=(said, kept))
+
+    def prepare(unit: UnitOfWork) -> None:
+        unit.of_kind(RecordKind.DOCUMENT).apply([(None, page)])
+
+    (row,) = await after_forgetting(storage, prepare, documents)
+    assert (row["content"], orjson.loads(row["own"])) == (f"- {KEPT}\n", [kept])

@@ -122,7 +122,7 @@ def test_changes_that_waited_for_room_wait_on_as_exchanges(path: Path):
 async def test_prompts_of_before_are_compressed_and_read_as_they_were(path: Path, open_storage: Any):
     path.parent.mkdir()
     old = sqlite_engine(path, writes=True)
-    upgrade_to(old, "0024")
+    upgrade_to(old, "0025")
     with old.begin() as connection:
         connection.exec_driver_sql("INSERT INTO scopes VALUES (1, 'acme', 'agent', 'ana', 7, 0, 0)")
         for key, request in ((3, '[["system","Find facts."],["user","[t1] \\"Ana\\": Hi."]]'), (4, None)):
@@ -194,3 +194,23 @@ def test_each_schema_is_written_out_by_itself():
 
 def _imports(path: Path) -> str:
     return "\n".join(line for line in path.read_text("utf-8").splitlines() if line.startswith(("import ", "from ")))
+
+
+def test_what_was_forgotten_before_there_were_tombstones_gets_its_own(path: Path):
+    """Where the journal names it; an entry that is still there lost a former wording alone."""
+    path.parent.mkdir()
+    old = sqlite_engine(path, writes=True)
+    upgrade_to(old, "0025")
+    added = "INSERT INTO journal (scope_id, run_id, step, pass_name, number, operation, record_kind, record_id, reason"
+    with old.begin() as connection:
+        connection.exec_driver_sql("INSERT INTO scopes VALUES (1, 'acme', 'agent', 'ana', 7, 0, 0)")
+        for number, (kind, name, at, scrubbed) in enumerate(
+            [("entry", "gone", 50, 1), ("entry", "gone", 60, 1), ("entry", "undone", 70, 0), ("document", "M", 80, 1)]
+        ):
+            values = f"(1, 'run', 1, 'fold', {number}, 'fold', '{kind}', '{name}', '', {at}, {scrubbed})"
+            connection.exec_driver_sql(f"{added}, recorded_at, scrubbed) VALUES {values}")
+    migrate._upgrade(old)
+    with old.connect() as connection:
+        rows = connection.exec_driver_sql("SELECT kind, record_id, whole, forgotten_at FROM tombstones")
+        assert [tuple(row) for row in rows] == [("entry", "gone", 1, 60)]
+    old.dispose()

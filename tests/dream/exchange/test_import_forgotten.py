@@ -3,7 +3,9 @@
 from typing import Any
 
 from agentcore.domain import RecordKind, SourceKind, SourceRef
-from agentcore.testing.contracts.samples import a_question, a_turn, an_entry
+from agentcore.domain.text import fold_key
+from agentcore.hosting.off_limits import OffLimits
+from agentcore.testing.contracts.samples import a_document, a_question, a_turn, an_entry
 from dream.interfaces.exchange import export_file
 
 TURN = SourceRef(SourceKind.TURN, "t1")
@@ -99,3 +101,32 @@ async def test_an_older_export_brings_back_no_question_about_what_was_forgotten(
     assert await desk.storage.read(desk.scope, lambda view: view.of_kind(questions).existing(["said", "kept"])) == {
         "kept"
     }
+
+
+PAGE = "# M\n\n- Ana is ill\n- Ben sings\n- Ana takes pills <!-- from entry:b -->\n"
+
+
+async def test_an_older_export_brings_a_document_back_without_the_lines_that_say_it(desk: Any):
+    """Where there is no document any longer; a line is known by what the file says elsewhere, or by what it names."""
+    ill = an_entry("a", "Ana is ill.", scope=desk.scope)
+    path = await exported(desk, ill, entry(desk, "b"))
+    page = a_document("MEMORY.md", scope=desk.scope, content=PAGE, own=(fold_key("Ana is ill"), fold_key("Ben sings")))
+    documents = RecordKind.DOCUMENT
+    await desk.storage.write(desk.scope, lambda unit: unit.of_kind(documents).apply([(None, page)]))
+    await export_file(desk.storage, desk.scope, path)
+    await desk.storage.write(desk.scope, lambda unit: unit.of_kind(documents).delete(["MEMORY.md"]))
+    for gone in ("a", "b"):
+        await desk.storage.write(desk.scope, lambda unit, gone=gone: unit.forget(gone))
+    await desk.bring(path)
+    (back,) = await desk.storage.read(desk.scope, lambda view: list(view.of_kind(documents).every()))
+    assert (back.content, back.own) == ("# M\n\n- Ben sings\n", (fold_key("Ben sings"),))
+
+
+async def test_an_older_export_brings_back_no_topic_that_is_allowed_again(desk: Any):
+    limits = OffLimits(desk.scope, storage=desk.storage, ids=desk.ids)
+    await limits.add("my health")
+    path = await exported(desk)
+    await limits.remove("my health")
+    report = await desk.bring(path)
+    assert report.document()["skipped"] == {"off_limits_topic": {"forgotten": 1}}
+    assert await limits.all() == []

@@ -25,7 +25,7 @@ from agentcore.stores.sql.schema.dreams import (
     steps,
     waiting_exchanges,
 )
-from agentcore.stores.sql.schema.forgetting import erasures, known_copies, record_links, tombstones
+from agentcore.stores.sql.schema.forgetting import erasures, known_copies, tombstones
 from agentcore.stores.sql.schema.people import busy_holders, hosts, off_limits_topics, peers, switches
 from agentcore.stores.sql.schema.records import (
     WHERE,
@@ -54,7 +54,7 @@ from agentcore.stores.sql.schema.records import (
     withheld,
 )
 
-REVISION = "0025"
+REVISION = "0026"
 """The Alembic revision this code reads and writes."""
 
 KNOWN_REVISIONS = tuple(f"{number:04d}" for number in range(9, int(REVISION) + 1))
@@ -99,7 +99,6 @@ __all__ = [
     "questions",
     "recall_hits",
     "receipts",
-    "record_links",
     "record_writes",
     "refused_texts",
     "reopened",

@@ -1,4 +1,4 @@
-"""Tables of what a person had forgotten, of where copies of a record are, and of files that hold copies."""
+"""Tables of what a person had forgotten, of erased scopes, and of files that hold copies."""
 
 from sqlalchemy import BigInteger, Boolean, Column, Index, String, Table, Text
 
@@ -13,16 +13,6 @@ tombstones = Table(
     Column("whole", Boolean, nullable=False),
     instant("forgotten_at"),
     Index("ix_tombstones_forgotten", "scope_id", "forgotten_at"),
-)
-
-record_links = Table(
-    "record_links",
-    metadata,
-    scope_key(primary_key=True),
-    Column("record_id", String(64), primary_key=True),
-    Column("holder", String(16), primary_key=True),
-    Column("holder_id", Name, primary_key=True),
-    Index("ix_record_links_holder", "scope_id", "holder", "holder_id"),
 )
 
 erasures = Table(

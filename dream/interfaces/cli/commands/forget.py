@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from agentcore.domain.temporal import to_text
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.restatements import says_it
 from agentcore.stores.forgetting import Forgotten, TurnsChoice
@@ -90,6 +91,7 @@ async def _show(
     host: Host, session: CliSession, done: Forgotten, left: Sequence[Restatement], choice: TurnsChoice
 ) -> None:
     restored = await _entries(host, session, done.restored)
+    copies = await host.storage.read(session.scope, lambda view: view.erasure.copies())
     document: dict[str, Any] = {
         "removed": list(done.removed),
         "restored": list(done.restored),
@@ -98,8 +100,9 @@ async def _show(
         "turns": choice.value,
         "left": [{"kind": one.kind.value, "id": one.id, "likeness": one.likeness.value} for one in left],
         "untouched": list(OUT_OF_REACH),
+        "copies": [{"kind": one.kind, "place": one.place, "made_at": to_text(one.made_at)} for one in copies],
     }
-    session.screen.show(lambda: document, lambda: forgotten_lines(done, restored, left, session.screen.width))
+    session.screen.show(lambda: document, lambda: forgotten_lines(done, restored, left, copies, session.screen.width))
 
 
 async def _erase(host: Host, session: CliSession, observed: str | None, *, yes: bool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from agentcore.domain.evidence import SourceKind
 from agentcore.stores.forgetting import TurnsChoice
 from dream.interfaces.cli.render.entries import entry_lines
-from dream.interfaces.cli.render.text import Line, Tone, counted, one_line, paragraph
+from dream.interfaces.cli.render.text import Line, Tone, counted, one_line, paragraph, when
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agentcore.domain.memory import MemoryEntry
     from agentcore.hosting.erasing import ErasureCertificate
     from agentcore.hosting.restatements import Restatement
-    from agentcore.stores.forgetting import Forgotten
+    from agentcore.stores.forgetting import Forgotten, KnownCopy
     from dream.interfaces.cli.render.text import Lines
 
 OUT_OF_REACH: Final = ("what says it in other words and was not found", "git history", "backups", "exports")
@@ -56,7 +56,13 @@ def _counts(found: Sequence[Restatement]) -> list[str]:
     return [counted(kinds.count(kind), *names) for kind, names in called.items()]
 
 
-def forgotten_lines(done: Forgotten, restored: Sequence[MemoryEntry], left: Sequence[Restatement], width: int) -> Lines:
+def forgotten_lines(
+    done: Forgotten,
+    restored: Sequence[MemoryEntry],
+    left: Sequence[Restatement],
+    copies: Sequence[KnownCopy],
+    width: int,
+) -> Lines:
     """Yield what a forget removed, brought back and withheld, and where the text may still stand."""
     yield Line(f"Forgotten for good: {counted(len(done.removed), 'entry', 'entries')}.", Tone.TITLE)
     for entry_id in done.removed:
@@ -75,6 +81,9 @@ def forgotten_lines(done: Forgotten, restored: Sequence[MemoryEntry], left: Sequ
     yield from paragraph(
         f"Out of reach, look there yourself if it matters: {', '.join(OUT_OF_REACH)}.", width, tone=Tone.FAINT
     )
+    for copy in copies:
+        told = f"{copy.called} of {when(copy.made_at)}: {one_line(copy.place)}"
+        yield from paragraph(told, width, first="  - ", rest="    ", tone=Tone.FAINT)
 
 
 def erasure_lines(certificate: ErasureCertificate, width: int, *, is_done: bool) -> Lines:
