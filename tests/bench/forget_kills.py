@@ -1,6 +1,7 @@
-"""Kills a process that forgets or erases, again and again: `python -m tests.bench.forget_kills --times 200`.
+"""Kills a process that forgets, erases, backs up or undoes: `python -m tests.bench.forget_kills --times 200`.
 
-After each kill a host opens the folder, and either nothing was forgotten or all of it, to the last byte of every file.
+After each kill a host opens the folder. Either nothing was forgotten or all of it, to the last byte of every file; a
+backup is whole or not there; what an undo leaves is what was before it or what is after it, to the byte.
 """
 
 import argparse
@@ -14,27 +15,41 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 from agentcore import AgentHostBuilder, Host
+from agentcore.clock import SystemClock
 from agentcore.domain import Scope, SourceKind, SourceRef
-from dream.interfaces.exchange import export_scope
+from agentcore.ids import RandomIds
+from agentcore.stores.sql.backup import backup_folder, examined
+from dream.interfaces.exchange import export_scope, import_file
 
-ANA, BEN = Scope("acme", "agent", "ana"), Scope("acme", "agent", "ben")
+ANA, BEN, EVA = (Scope("acme", "agent", name) for name in ("ana", "ben", "eva"))
 ENTRIES = 3_000
 SECRET = "zymurgist"
-DEEDS = ("forget", "erase")
-_LONGEST = 1.5
+DEEDS = ("forget", "erase", "backup", "undo")
+FOLDED = 60
+_LONGEST = 0.5
 """Seconds within which a process is killed once it has begun."""
 
 
 def built(folder: Path) -> Host:
     """Return a host of the folder."""
-    return AgentHostBuilder(folder).with_memory().with_conversation_log().with_feedback().build()
+    return AgentHostBuilder(folder).with_memory().with_conversation_log().with_feedback().with_dreaming().build()
 
 
-async def fill(folder: Path) -> bytes:
-    """Fill a folder with two scopes; return the export of the one that stays."""
+@dataclass(frozen=True)
+class Kept:
+    """What exports hold that no kill may change: of Ben, and of Eva before and after the undo of her dream."""
+
+    ben: bytes
+    dreamt: bytes
+    undone: bytes
+
+
+async def fill(folder: Path) -> Kept:
+    """Fill a folder with three scopes; one of them has dreamt, of the others one is to stay as it is."""
     async with built(folder) as host:
         for scope in (ANA, BEN):
             here = host.for_scope(scope)
@@ -42,7 +57,14 @@ async def fill(folder: Path) -> bytes:
         here = host.for_scope(ANA)
         turn = await here.conversation.append(session_id="s", role="user", content=f"I am a {SECRET}.")
         await here.memory.remember(f"Ana is a {SECRET}.", sources=(SourceRef(SourceKind.TURN, turn.id),))
-        return await exported(host, BEN)
+        twice = folder / "twice.md"
+        twice.write_text("".join(f"- Eva knows fact {number}.\n" for number in range(FOLDED)) * 2)
+        await import_file(host.storage, EVA, twice, clock=SystemClock(), ids=RandomIds())
+        twice.unlink()
+        eva = host.for_scope(EVA)
+        undone = await exported(host, EVA)
+        await eva.dreams.run(passes=["exact-fold"])
+        return Kept(await exported(host, BEN), await exported(host, EVA), undone)
 
 
 async def exported(host: Host, scope: Scope) -> bytes:
@@ -53,30 +75,40 @@ async def exported(host: Host, scope: Scope) -> bytes:
 
 
 async def do(folder: Path, deed: str) -> None:
-    """Forget the secret, or erase its scope; told on stdout when it begins."""
+    """Forget the secret, erase its scope, back up, or undo Eva's dream; told on stdout when it begins."""
     async with built(folder) as host:
+        (dreamt,) = await host.for_scope(EVA).dreams.runs()
+        memory = host.for_scope(ANA).memory
+        (hit,) = await memory.recall(SECRET)
         print("begun", flush=True)
         if deed == "erase":
             await host.erase(ANA)
+        elif deed == "backup":
+            await host.backup()
+        elif deed == "undo":
+            await host.for_scope(EVA).dreams.undo(dreamt.run_id)
         else:
-            memory = host.for_scope(ANA).memory
-            (hit,) = await memory.recall(SECRET)
             await memory.forget(hit.entry.id)
 
 
-async def judged(folder: Path, deed: str, kept: bytes) -> str:
+async def judged(folder: Path, deed: str, kept: Kept) -> str:
     """Open the folder and tell whether nothing or all of it happened; AssertionError if it is anything between."""
     async with built(folder) as host:
-        assert await exported(host, BEN) == kept
+        assert await exported(host, BEN) == kept.ben
+        eva = await exported(host, EVA)
+        assert eva in {kept.dreamt, kept.undone}
         memory = host.for_scope(ANA).memory
         count, found = await memory.count(status=None), bool(await memory.recall(SECRET))
         said = await host.for_scope(ANA).conversation.recall(SECRET)
         whole = (count, found, bool(said)) == (ENTRIES + 1, True, True)
         gone = (count, found, said) == (0 if deed == "erase" else ENTRIES, False, [])
         assert whole or gone, (deed, count, found, len(said))
+    copies = [*backup_folder(folder).glob("*.agentcore-backup.db")]
+    assert all(examined(one).entries == 2 * ENTRIES + 1 + 2 * FOLDED for one in copies)
     if gone:
         assert _holding(folder) == []
-    return f"{deed}: {'all of it' if gone else 'nothing of it'}"
+    done = {"backup": bool(copies), "undo": eva == kept.undone}.get(deed, gone)
+    return f"{deed}: {'all of it' if done else 'nothing of it'}"
 
 
 def _holding(folder: Path) -> list[str]:
@@ -84,7 +116,7 @@ def _holding(folder: Path) -> list[str]:
     return [path.name for path in folder.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
 
 
-def kill_once(filled: Path, deed: str, kept: bytes, after: float) -> str:
+def kill_once(filled: Path, deed: str, kept: Kept, after: float) -> str:
     """Have a process do it on a copy of the folder, kill it, and judge what is left."""
     with tempfile.TemporaryDirectory(prefix="forget-kill-") as temporary:
         folder = Path(temporary) / "data"

@@ -122,7 +122,7 @@ def test_changes_that_waited_for_room_wait_on_as_exchanges(path: Path):
 async def test_prompts_of_before_are_compressed_and_read_as_they_were(path: Path, open_storage: Any):
     path.parent.mkdir()
     old = sqlite_engine(path, writes=True)
-    upgrade_to(old, "0025")
+    upgrade_to(old, "0024")
     with old.begin() as connection:
         connection.exec_driver_sql("INSERT INTO scopes VALUES (1, 'acme', 'agent', 'ana', 7, 0, 0)")
         for key, request in ((3, '[["system","Find facts."],["user","[t1] \\"Ana\\": Hi."]]'), (4, None)):
