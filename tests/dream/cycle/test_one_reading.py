@@ -2,84 +2,33 @@
 
 import itertools
 import re
-from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 from dreaming import VerifyingChatClient, World, of_pass
-from interrupting import Killed, bury, count_writes, dying
 from talking import lines_of, talk
+from together import (
+    ALL,
+    EPISODE,
+    FACT,
+    PREFERENCE,
+    READERS,
+    answer,
+    contents,
+    dream,
+    evening,
+    is_joint,
+    names_in,
+    reading,
+)
 
 from agentcore.domain import EvidenceVerdict
 from agentcore.llm import ChatRequest
-from agentcore.llm.chat import estimate_tokens
-from dream.domain import RunReport
+from agentcore.llm.chat import Completion, FinishReason, Usage, estimate_tokens
 from dream.options import ReadingOptions
-
-READERS = ["fact-mining", "episodes", "preferences", "skill-gaps"]
-FACT, EPISODE, PREFERENCE = "Rui has hay fever.", "Ana decided to tile the roof.", "Ana prefers shorter answers."
-
-ALL = sorted([FACT, EPISODE, PREFERENCE])
-
-
-def part_of(reader: str, request: ChatRequest) -> dict[str, Any]:
-    """What a model finds for one reader in the new turns of a prompt."""
-    said = [line for line in lines_of(request, "t") if "read-before" not in line]
-
-    def has(text: str) -> bool:
-        return any(text in line for line in said)
-
-    def cites(text: str, key: str, quote: str = "") -> dict[str, Any]:
-        handles = [line[1:].partition("]")[0] for line in lines_of(request, "t") if text in line]
-        return {key: handles, "quote": quote or text}
-
-    match reader:
-        case "fact-mining":
-            fact = {"content": FACT, "category": "health", "tags": []}
-            return {"facts": [fact | cites("Rui has hay fever", "sourceTurns")] if has("Rui has hay fever") else []}
-        case "episodes":
-            told = {"content": EPISODE, "eventType": "decision", "actor": "Ana"}
-            return {"toSave": [told | cites("tile the roof", "sourceTurns")] if has("tile the roof") else []}
-        case "preferences":
-            wish = {"content": PREFERENCE, "sentiment": "frustrated"}
-            return {"toSave": [wish | cites("horter answers", "sourceIds", "answers")] if has("horter answers") else []}
-        case _:
-            return {"toSave": []}
-
-
-def is_joint(request: ChatRequest) -> bool:
-    return request.purpose == "reading"
-
-
-def names_in(request: ChatRequest) -> list[str]:
-    return [name for name in READERS if f'# Part "{name}"' in request.messages[0].content]
-
-
-def answer(request: ChatRequest) -> str:
-    if is_joint(request):
-        return orjson.dumps({name: part_of(name, request) for name in names_in(request)}).decode()
-    return orjson.dumps(part_of(request.purpose, request)).decode()
-
-
-def reading(world: World, reply: Callable[[ChatRequest], str] = answer, **options: Any) -> World:
-    chat = VerifyingChatClient(itertools.repeat(reply))
-    together = ReadingOptions(together=True, **options)
-    return replace(world, chat=chat, options=world.options.replace(reading=together))
-
-
-async def evening(world: World) -> None:
-    await talk(world, "We will tile the roof. Rui has hay fever.", "assistant: Fine.", session="s1")
-    await talk(world, "assistant: A long answer.", "Shorter answers, please!", "Still shorter answers!", session="s2")
-
-
-async def dream(world: World) -> RunReport:
-    return await world.dreams.run(passes=READERS)
-
-
-async def contents(world: World) -> list[str]:
-    return sorted(entry.content for entry in await world.active())
 
 
 async def test_all_readers_are_asked_in_one_question(world: World):
@@ -205,6 +154,80 @@ async def test_an_answer_that_cannot_be_read_leaves_each_reader_to_itself(world:
     world = reading(world, lambda request: whole if is_joint(request) else answer(request))
     await dream(world)
     assert await contents(world) == ALL
+
+
+async def test_an_answer_with_a_part_twice_is_not_read_and_each_reader_asks_alone(world: World):
+    def reply(request: ChatRequest) -> str:
+        told = answer(request)
+        return '{"fact-mining": [["t1", "Rui has a cat."]], ' + told[1:] if is_joint(request) else told
+
+    await evening(world)
+    world = reading(world, reply)
+    await dream(world)
+    assert [request.purpose for request in world.chat.requests] == ["reading", *READERS[:3]]
+    assert await contents(world) == ALL
+
+
+async def test_of_an_answer_that_was_cut_off_nothing_is_believed(world: World):
+    def reply(request: ChatRequest) -> Any:
+        if not is_joint(request):
+            return answer(request)
+        told = {name: {"facts": [], "toSave": []} for name in names_in(request)}
+        return Completion(orjson.dumps(told).decode(), FinishReason.LENGTH, Usage(9, 9), "scripted")
+
+    await evening(world)
+    world = reading(world, reply)
+    await dream(world)
+    assert [request.purpose for request in world.chat.requests] == ["reading", *READERS[:3]]
+    assert await contents(world) == ALL
+
+
+@pytest.mark.parametrize(
+    ("handle", "quote", "code"),
+    [
+        ("t1", "Rui has hay fever", "quote_not_found"),  # which was said, and stands in another question
+        ("t9", "Rui has hay fever", "unknown_handle"),
+        ("e1", "Rui has hay fever", "unknown_handle"),
+        ("t1", "Rui is well again", "quote_not_found"),
+    ],
+)
+async def test_what_quotes_a_turn_of_another_question_is_refused_and_the_rest_stands(
+    world: World, handle: str, quote: str, code: str
+):
+    def reply(request: ChatRequest) -> str:
+        parts = orjson.loads(answer(request))
+        if not is_joint(request) or "tile the roof" not in request.messages[-1].content:
+            return orjson.dumps(parts).decode()
+        fact = {"content": "Rui has hay fever since May.", "category": "x", "tags": [], "sourceTurns": [handle]}
+        return orjson.dumps(parts | {"fact-mining": {"facts": [fact | {"quote": quote}]}}).decode()
+
+    await talk(world, "We will tile the roof.", session="s1")
+    await talk(world, "Rui has hay fever.", session="s2")
+    world = reading(world, reply, batch_turns=1)
+    report = await dream(world)
+    assert await contents(world) == sorted([EPISODE, FACT])
+    assert [one.code for one in of_pass(report, "fact-mining").refused] == [code]
+
+
+async def test_an_own_directive_that_asks_for_another_form_harms_no_other_reader(world: World, tmp_path: Path):
+    own = 'List what hurts people as [{"illness": ...}]. Never use sourceTurns, content, category, tags or facts.'
+
+    def reply(request: ChatRequest) -> str:
+        ill = [{"illness": "hay fever", "who": "Rui"}]
+        if is_joint(request):
+            return orjson.dumps({**orjson.loads(answer(request)), "fact-mining": ill}).decode()
+        return orjson.dumps({"facts": ill}).decode()
+
+    folder = tmp_path / "directives"
+    folder.mkdir()
+    (folder / "memory-mining.md").write_text(own)
+    await evening(world)
+    world = replace(reading(world, reply), data_dir=tmp_path)
+    report = await dream(world)
+    assert is_joint(world.chat.requests[0])
+    assert own in world.chat.requests[0].messages[0].content
+    assert await contents(world) == sorted([EPISODE, PREFERENCE])
+    assert {one.code for one in of_pass(report, "fact-mining").refused} == {"invalid_content"}
 
 
 async def test_a_reader_that_lags_reads_what_it_lacks_alone(world: World):
@@ -360,32 +383,3 @@ async def test_each_pass_is_undone_by_itself(world: World):
     report = await dream(world)
     await world.dreams.undo(report.run_id, pass_name="episodes")
     assert await contents(world) == sorted([FACT, PREFERENCE])
-
-
-async def test_a_kill_anywhere_loses_no_turn_and_pays_for_no_question_twice(world: World):
-    async def whole(somewhere: World) -> None:
-        await dream(somewhere)
-
-    probe = reading(world.elsewhere())
-    await evening(probe)
-    writes = await count_writes(probe, whole)
-    assert writes > 8
-    for write in range(writes):
-        for committed in (False, True):
-            other = reading(world.elsewhere())
-            await evening(other)
-            with pytest.raises(BaseException) as raised:  # noqa: PT011 - a kill may come wrapped
-                await dream(dying(other, write, committed=committed))
-            assert isinstance(_innermost(raised.value), Killed)
-            answered = len(other.chat.requests)
-            await bury(other)
-            await dream(other)
-            assert await contents(other) == ALL, (write, committed)
-            asked = [request.purpose for request in other.chat.requests]
-            assert asked.count("reading") <= 1 + (answered == 1), (write, committed, asked)
-
-
-def _innermost(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error

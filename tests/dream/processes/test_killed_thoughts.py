@@ -73,6 +73,7 @@ async def test_a_dream_killed_while_a_model_thinks_pays_for_no_answer_twice(
         plain = await thinker.ask(folder=whole, work="think")
         truth = await thinker.finish(whole)
         assert len(truth[0]) > 24
+        assert [prompt for prompt in thinker.asked() if prompt.count('# Part "') > 1]
         killed = 0
         for point in range(POINTS):
             copy = thinker.copy(f"copy{point}")
