@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,6 +14,15 @@ if TYPE_CHECKING:
 
 Version = tuple[str, int]
 """A record's id and the version it was packed with."""
+
+
+class Span(NamedTuple):
+    """The part of a long turn that a question shows, in characters of the stored turn."""
+
+    record_id: str
+    start: int
+    end: int
+
 
 Answer = Mapping[str, Any]
 """A model's answer as a JSON object: whole, parsed, and not yet believed."""

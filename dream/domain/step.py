@@ -11,7 +11,7 @@ from dream.domain.change import ChangeSet
 from dream.domain.declaration import Reads
 from dream.domain.proposal import Proposal, Refusal
 from dream.domain.reasons import WAITS_FOR_ROOM
-from dream.domain.rounds import AskedRound, Round
+from dream.domain.rounds import AskedRound, Round, Span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -179,11 +179,12 @@ class Batch:
     Args:
         number: Its name within the pass and run: `3`, its halves `3.1` and `3.2`.
         kind: What the pass wants of it, such as `cluster` or `feedback`.
-        members: The records it settles; each record is a member of at most one batch.
+        members: The records it settles; each record is a member of at most one batch, or of one for each slice of it.
         beside: Records shown with them, which it does not settle.
         reader: Name of a cursor of its own, for records that the pass's cursor does not count; "" for the pass's.
         cursor: Where that cursor stands once the batch is settled.
         waited: Id of the waiting exchange that it goes on with; "" for a new one.
+        spans: Which slices it shows of members that no prompt has room for.
     """
 
     number: str
@@ -193,6 +194,7 @@ class Batch:
     reader: str = ""
     cursor: int | None = None
     waited: str = ""
+    spans: tuple[Span, ...] = ()
 
     @property
     def member_ids(self) -> tuple[str, ...]:
@@ -224,12 +226,14 @@ class Batch:
         """Return what a step row keeps."""
         members, beside = ([list(one) for one in side] for side in (self.members, self.beside))
         told = [self.number, self.kind, members, beside, self.reader, self.cursor]
+        if self.spans:
+            return [*told, self.waited, [list(one) for one in self.spans]]
         return [*told, self.waited] if self.waited else told
 
     @classmethod
     def from_json(cls, values: Sequence[Any]) -> Batch:
         """Read what `to_json` wrote."""
-        number, kind, members, beside, reader, cursor, *waited = values
+        number, kind, members, beside, reader, cursor, *more = values
         return cls(
             number=number,
             kind=kind,
@@ -237,7 +241,8 @@ class Batch:
             beside=tuple((record_id, version) for record_id, version in beside),
             reader=reader,
             cursor=cursor,
-            waited=waited[0] if waited else "",
+            waited=more[0] if more else "",
+            spans=tuple(Span(*one) for one in more[1]) if more[1:] else (),
         )
 
 

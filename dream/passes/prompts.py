@@ -1,7 +1,7 @@
 """Builds prompts: directives are instructions; records and turns are data between fences, a line each."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, cast
 
@@ -269,7 +269,7 @@ class PromptTurn:
 
 
 def shown_turns(batch: Batch, stored: Mapping[str, Turn]) -> list[PromptTurn]:
-    """Return the turns of a batch that are still as they were packed, in the order of the prompt.
+    """Return the turns of a batch that are still as they were packed, in the order of the prompt; of long ones a slice.
 
     Args:
         batch: Which turns, in which version.
@@ -283,9 +283,17 @@ def shown_turns(batch: Batch, stored: Mapping[str, Turn]) -> list[PromptTurn]:
         turn = stored.get(turn_id)
         if turn is not None and turn.version == version:
             is_new = int(handle[1:]) <= new
-            sessions.setdefault(turn.session_id, []).append((handle, turn, is_new))
+            shown = sliced(batch, turn) if is_new else turn
+            sessions.setdefault(turn.session_id, []).append((handle, shown, is_new))
     ordered = [one for turns in sessions.values() for one in turns]
     return [PromptTurn(handle, turn, is_new, place) for place, (handle, turn, is_new) in enumerate(ordered)]
+
+
+def sliced(batch: Batch, turn: Turn) -> Turn:
+    """Return a member of a batch as it is shown there: whole, or the slice of a long one."""
+    places = (slice(one.start, one.end) for one in batch.spans if one.record_id == turn.id)
+    place = next(places, None)
+    return turn if place is None else replace(turn, content=turn.content[place])
 
 
 def line(handle: str, turn: Turn, *, is_new: bool) -> str:

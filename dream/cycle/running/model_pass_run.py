@@ -282,6 +282,9 @@ class ModelPassRun(PassRun):
             await self.people.wait_until_idle()
             began = self.parts.clock.now()
             proposal = await self._proposed(part, context)
+            if part.batch.spans:  # a turn of which a slice is to be read again is not settled by another
+                again = {one for step in self.steps for one in step.report.reopened}
+                proposal = replace(proposal, looked_at=tuple(one for one in proposal.looked_at if one not in again))
             settled = set(part.batch.member_ids if proposal.waits else proposal.looked_at)
             reopen = tuple(one for one in part.batch.member_ids if one not in settled and not part.is_hopeless)
             moves = bool(part.batch.reader and settled)

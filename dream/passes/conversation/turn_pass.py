@@ -16,6 +16,7 @@ from dream.guards.verdict import EvidenceText
 from dream.passes.answers import AnswerItem
 from dream.passes.conversation.evidence import adjacent, is_evidence, line_of
 from dream.passes.conversation.reconcile import Reconciler, Reinforcement
+from dream.passes.conversation.slices import TurnSlice, slices_of
 from dream.passes.conversation.statement import StatementRules, TurnStatement, judged_by_words
 from dream.passes.declared import DeclaredPass
 from dream.passes.exchange_state import Item
@@ -44,7 +45,7 @@ class SessionExcerpt:
 class _Piece:
     """New turns of one session that are shown together, with those before them."""
 
-    members: list[Turn] = field(default_factory=list[Turn])
+    members: list[TurnSlice] = field(default_factory=list[TurnSlice])
     beside: list[Turn] = field(default_factory=list[Turn])
     tokens: int = 0
     answered: float = 0.0
@@ -67,8 +68,8 @@ def packed(
 ) -> tuple[tuple[Batch, ...], tuple[Refusal, ...]]:
     """Partition new turns into batches.
 
-    A session that fits one call is never cut; a longer one is cut between turns, each part with the turns before it.
-    Short sessions share a call.
+    A session that fits one call is never cut; a longer one is cut between turns, each part with the turns before it,
+    and a turn that no call has room for between sentences. Short sessions share a call.
 
     Args:
         sessions: What is new.
@@ -113,25 +114,32 @@ class _Terms:
 def _pieces(session: SessionExcerpt, terms: _Terms, refused: list[Refusal]) -> Iterator[_Piece]:
     said, room = list(session.before), terms.room
     piece = _Piece()
-    for turn in session.turns:
-        tokens = terms.weigh(turn)
-        if tokens > room:
-            problem = f"turn {turn.id} takes {tokens:,} tokens and {room:,} are free: raise model.prompt_tokens"
-            refused.append(Refusal(Refused.PROMPT_TOO_LONG, problem))
-            continue
-        share = terms.answered(turn)
+    for one in _in_slices(session.turns, terms, refused):
+        tokens = terms.weigh(one.turn)
+        share = terms.answered(one.turn)
         is_full = piece.tokens + tokens > room or len(piece.members) == terms.most or piece.answered + share > 1
         if not piece.members or is_full:
             if piece.members:
                 yield piece
             before = said[-terms.overlap :] if terms.overlap else ()
             piece = _opened(before, min(room // _SHARE_BESIDE, room - tokens), terms.weigh)
-        piece.members.append(turn)
+        piece.members.append(one)
         piece.tokens += tokens
         piece.answered += share
-        said.append(turn)
+        if one.span is None:  # else it stands in a prompt of its own
+            said.append(one.turn)
     if piece.members:
         yield piece
+
+
+def _in_slices(turns: Iterable[Turn], terms: _Terms, refused: list[Refusal]) -> Iterator[TurnSlice]:
+    for turn in turns:
+        slices = slices_of(turn, terms.room, terms.weigh)
+        if not slices:
+            tokens = f"{terms.weigh(turn):,} tokens and {terms.room:,} are free"
+            problem = f"turn {turn.id} takes {tokens}: raise model.prompt_tokens"
+            refused.append(Refusal(Refused.PROMPT_TOO_LONG, problem))
+        yield from slices
 
 
 def _opened(before: Sequence[Turn], room: int, weigh: Callable[[Turn], int]) -> _Piece:
@@ -150,8 +158,9 @@ def _batch(number: int, pieces: Sequence[_Piece], kind: str) -> Batch:
     return Batch(
         number=str(number),
         kind=kind,
-        members=_versions(turn for piece in pieces for turn in piece.members),
+        members=_versions(one.turn for piece in pieces for one in piece.members),
         beside=_versions(turn for piece in pieces for turn in piece.beside),
+        spans=tuple(one.span for piece in pieces for one in piece.members if one.span is not None),
     )
 
 

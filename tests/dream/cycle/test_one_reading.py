@@ -307,6 +307,19 @@ async def test_what_a_person_said_is_never_cut(world: World):
     assert "[...]" not in lines_of(world.chat.requests[0], "t1]")[0]
 
 
+async def test_what_a_person_said_at_greater_length_than_a_prompt_is_read_in_parts(world: World):
+    text = "We will tile the roof. " + "And so on it goes. " * 2_500 + "Rui has hay fever."
+    (long,) = await talk(world, text, session="s1")
+    world = reading(world)
+    report = await dream(world)
+    assert [request.purpose for request in world.chat.requests] == ["reading", "reading"]
+    assert await contents(world) == sorted([EPISODE, FACT])
+    assert {source.id for entry in await world.active() for source in entry.sources} == {long.id}
+    assert [of_pass(report, name).refused for name in READERS[:2]] == [(), ()]
+    await dream(world)
+    assert len(world.chat.requests) == 2
+
+
 async def test_the_forecast_of_what_is_shared_is_what_the_run_then_sends(world: World):
     await talk(world, *(f"Rui has hay fever, {place} times." for place in range(10)), session="s0")
     await evening(world)

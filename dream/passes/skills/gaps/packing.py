@@ -9,6 +9,7 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.domain.rounds import Version
 from dream.domain.step import Batch
+from dream.passes.conversation.slices import TurnSlice, slices_of
 from dream.passes.skills.gaps.prompt import Openings, longest_line
 
 KIND = "sessions"
@@ -35,7 +36,7 @@ class PromptRoom:
 class _Call:
     """New turns that are shown together."""
 
-    turns: list[Turn] = field(default_factory=list[Turn])
+    turns: list[TurnSlice] = field(default_factory=list[TurnSlice])
     tokens: int = 0
 
 
@@ -57,23 +58,24 @@ def packed(
     refused: list[Refusal] = []
     calls: list[_Call] = []
     for turns in sessions:
-        fitting = [turn for turn in turns if _fits(turn, room.new, refused)]
-        weights = [_tokens(turn) for turn in fitting]
+        fitting = [part for turn in turns for part in _in_slices(turn, room.new, refused)]
+        weights = [_tokens(part.turn) for part in fitting]
         if calls and calls[-1].tokens + sum(weights) <= room.new:
             calls[-1].turns += fitting
             calls[-1].tokens += sum(weights)
             continue
-        for turn, weight in zip(fitting, weights, strict=True):
-            if not calls or turn is fitting[0] or calls[-1].tokens + weight > room.new:
+        for part, weight in zip(fitting, weights, strict=True):
+            if not calls or part is fitting[0] or calls[-1].tokens + weight > room.new:
                 calls.append(_Call())
-            calls[-1].turns.append(turn)
+            calls[-1].turns.append(part)
             calls[-1].tokens += weight
     batches: list[Batch] = []
     # All calls choose among the same first messages.
     weights = {session: _tokens(turn) for session, turn in openings.turns.items()}
     for call in calls:
-        beside = _beside(call.turns, openings, weights, room)
-        if len({turn.session_id for turn in (*call.turns, *beside) if turn.role == "user"}) > 1:
+        turns = [part.turn for part in call.turns]
+        beside = _beside(turns, openings, weights, room)
+        if len({turn.session_id for turn in (*turns, *beside) if turn.role == "user"}) > 1:
             batches.append(_batch(len(batches) + 1, call.turns, beside))
     return tuple(batches), tuple(refused)
 
@@ -96,12 +98,12 @@ def with_openings(batch: Batch, turns: Sequence[Turn], openings: Openings, room:
     return replace(batch, beside=(*batch.beside, *_versions(beside)))
 
 
-def _fits(turn: Turn, room: int, refused: list[Refusal]) -> bool:
-    tokens = _tokens(turn)
-    if tokens > room:
-        problem = f"turn {turn.id} takes {tokens:,} tokens and {room:,} are free: raise model.prompt_tokens"
+def _in_slices(turn: Turn, room: int, refused: list[Refusal]) -> list[TurnSlice]:
+    slices = slices_of(turn, room, _tokens)
+    if not slices:
+        problem = f"turn {turn.id} takes {_tokens(turn):,} tokens and {room:,} are free: raise model.prompt_tokens"
         refused.append(Refusal(Refused.PROMPT_TOO_LONG, problem))
-    return tokens <= room
+    return slices
 
 
 def _beside(turns: Sequence[Turn], openings: Openings, weights: Mapping[str, int], room: PromptRoom) -> list[Turn]:
@@ -126,8 +128,14 @@ def _tokens(turn: Turn) -> int:
     return estimate_tokens(f"{longest_line(turn)}\n")
 
 
-def _batch(number: int, members: Iterable[Turn], beside: Iterable[Turn]) -> Batch:
-    return Batch(number=str(number), kind=KIND, members=_versions(members), beside=_versions(beside))
+def _batch(number: int, members: Sequence[TurnSlice], beside: Iterable[Turn]) -> Batch:
+    return Batch(
+        number=str(number),
+        kind=KIND,
+        members=_versions(one.turn for one in members),
+        beside=_versions(beside),
+        spans=tuple(one.span for one in members if one.span is not None),
+    )
 
 
 def _versions(turns: Iterable[Turn]) -> tuple[Version, ...]:

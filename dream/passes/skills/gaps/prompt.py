@@ -12,7 +12,7 @@ from agentcore.llm.chat import ChatRequest, estimate_tokens
 from agentcore.recall.tokenizer import Tokenizer
 from dream.domain.step import Batch
 from dream.passes.answers import answer_form, item_schema
-from dream.passes.prompts import PartForm, ReaderPart, build_request, fenced, quoted
+from dream.passes.prompts import PartForm, ReaderPart, build_request, fenced, quoted, sliced
 from dream.passes.protocol import ModelContext
 from dream.passes.skills.answers import NewSkillDraft
 from dream.passes.terms import terms_of
@@ -196,7 +196,7 @@ def opening_turns(batch: Batch, stored: Mapping[str, Turn]) -> list[OpeningTurn]
     """Return the turns of a batch that are as they were packed, by session, sessions in the order they began."""
     new = len(batch.members)
     found = [
-        OpeningTurn(f"t{place}", stored[turn_id], place <= new)
+        OpeningTurn(f"t{place}", sliced(batch, stored[turn_id]) if place <= new else stored[turn_id], place <= new)
         for place, (turn_id, version) in enumerate((*batch.members, *batch.beside), 1)
         if turn_id in stored and stored[turn_id].version == version
     ]

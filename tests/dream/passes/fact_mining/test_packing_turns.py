@@ -2,12 +2,13 @@
 
 from typing import Any
 
+import orjson
 import pytest
 from dreaming import NOW, World, codes
 from hypothesis import given, strategies as st
 from mining import MINUTE, a_fact, a_turn, answer, hearing, lines_of, talk
 
-from agentcore.llm import Completion, FinishReason, Usage, estimate_tokens
+from agentcore.llm import ChatRequest, Completion, FinishReason, Usage, estimate_tokens
 from dream.domain import Batch
 from dream.options import MiningOptions, ModelOptions
 from dream.passes import line, shown_turns
@@ -35,8 +36,14 @@ def test_batches_partition_what_is_new_within_the_budget(sessions: list[SessionE
     stored = {turn.id: turn for session in sessions for turn in (*session.before, *session.turns)}
     new = [turn.id for session in sessions for turn in session.turns]
     asked = [turn_id for batch in batches for turn_id in batch.member_ids]
-    assert asked == [turn_id for turn_id in new if tokens_of(stored[turn_id]) <= room]
-    assert len(refused) == len(new) - len(asked)
+    parts = {turn_id: [one for batch in batches for one in batch.spans if one.record_id == turn_id] for turn_id in new}
+    assert list(dict.fromkeys(asked)) == [one for one in new if one in asked]
+    assert len(refused) == len(new) - len(set(asked))
+    for turn_id in asked:
+        is_whole = tokens_of(stored[turn_id]) <= room
+        assert (len(parts[turn_id]), asked.count(turn_id)) == ((0, 1) if is_whole else (asked.count(turn_id),) * 2)
+        shown = "".join(stored[turn_id].content[one.start : one.end] for one in parts[turn_id])
+        assert is_whole or shown == stored[turn_id].content
     assert [batch.number for batch in batches] == [str(number) for number in range(1, len(batches) + 1)]
     for batch in batches:
         lines = [line(one.handle, one.turn, is_new=one.is_new) for one in shown_turns(batch, stored)]
@@ -138,14 +145,64 @@ async def test_what_is_over_the_bound_is_backlog_and_read_by_the_next_run(world:
     assert sum(len(lines_of(request)) for request in heard.chat.requests) == 5
 
 
-async def test_a_turn_too_long_for_a_prompt_is_refused_by_name_and_not_tried_again(world: World):
-    long, _ = await talk(world, "word " * 4_000, "I like tea")
-    heard = hearing(world, answer(), model=ModelOptions(prompt_tokens=2_000))
+LONG = "This is told at length. " * 900 + "I moved to Braga in May. " + "There is more to tell. " * 900
+
+
+def mined(request: ChatRequest) -> str:
+    """What a model finds of the long turn."""
+    fact = a_fact("Ana moved to Braga in May.", quote="I moved to Braga in May.")
+    return answer(*([fact] if "to Braga" in request.messages[-1].content else []))
+
+
+async def test_a_turn_too_long_for_a_prompt_is_read_in_parts_that_end_with_sentences(world: World):
+    (long,) = await talk(world, LONG)
+    heard = hearing(world, *[mined] * 20, model=ModelOptions(prompt_tokens=2_000))
     report = (await heard.run_passes(FactMining())).passes[0]
-    assert codes(report) == ["prompt_too_long"]
-    assert long.id in report.refused[0].detail
-    assert len(lines_of(heard.chat.requests[0])) == 1
+    parts = [orjson.loads(lines_of(one)[0].partition("role=user ")[2]) for one in heard.chat.requests]
+    assert " ".join(parts) == LONG.strip()
+    assert len(parts) > 5
+    assert {part[-1] for part in parts} == {"."}
+    assert max(estimate_tokens(one.messages[-1].content) for one in heard.chat.requests) <= 2_000
+    assert codes(report) == []
+    (entry,) = await world.active()
+    assert [source.id for source in entry.sources] == [long.id]
+    assert [(one.source.id, one.sentence) for one in entry.evidence] == [(long.id, "I moved to Braga in May.")]
     assert (await heard.run_passes(FactMining())).passes[0].reason == "no_work"
+
+
+@pytest.mark.parametrize("broken", [0, 2, 5])
+async def test_a_long_turn_is_read_again_as_long_as_a_part_of_it_is_not(world: World, broken: int):
+    await talk(world, LONG)
+    replies: list[Any] = [mined] * 30
+    replies[broken] = "no answer"
+    heard = hearing(world, *replies, model=ModelOptions(prompt_tokens=2_000))
+    await heard.run_passes(FactMining())
+    first = len(heard.chat.requests)
+    await heard.run_passes(FactMining())
+    assert len(heard.chat.requests) == 2 * first
+    assert [entry.content for entry in await world.active()] == ["Ana moved to Braga in May."]
+    assert (await heard.run_passes(FactMining())).passes[0].reason == "no_work"
+
+
+async def test_what_is_longer_than_a_prompt_and_has_no_sentences_is_cut_between_words(world: World):
+    await talk(world, "word " * 4_000)
+    heard = hearing(world, *[answer()] * 9, model=ModelOptions(prompt_tokens=2_000))
+    await heard.run_passes(FactMining())
+    parts = [orjson.loads(lines_of(one)[0].partition("role=user ")[2]) for one in heard.chat.requests]
+    assert "".join(parts).split() == ["word"] * 4_000
+
+
+def test_where_not_even_a_part_of_a_turn_has_room_it_is_refused_by_name():
+    session = a_session("s", [4_000])
+    batches, (refused,) = packed([session], room=60, overlap=0)
+    assert batches == ()
+    assert (refused.code, session.turns[0].id in refused.detail) == ("prompt_too_long", True)
+
+
+def test_a_batch_is_stored_with_the_parts_that_it_shows():
+    batches, _ = packed([a_session("s", [4_000, 9])], room=400, overlap=2)
+    assert [len(batch.spans) for batch in batches] == [1, 1, 1]
+    assert [Batch.from_json(orjson.loads(orjson.dumps(batch.to_json()))) for batch in batches] == list(batches)
 
 
 async def test_consumed_turns_are_shown_as_context_alone(world: World):
