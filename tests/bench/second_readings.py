@@ -270,7 +270,7 @@ def tables() -> str:
     lines = [f"| mode | reader | | {' | '.join(heads)} |", f"|{'---|' * (len(heads) + 3)}"]
     costs = ["| reader | half | calls | void | tokens of questions | tokens of answers |", "|---|---|---|---|---|---|"]
     for mode, name, reader in modes:
-        found = {half: _results(told, reader, mode) for half, told in given.items()}
+        found = {half: _results(_known(told, reader), reader, mode) for half, told in given.items()}
         for kind in ("fault", "natural error", "honest"):
             cells = [_share(found[half][0][kind], column) for half in HALVES for column in RESULTS]
             lines.append(f"| {mode.value} | {name} | {kind} | {' | '.join(cells)} |")
@@ -280,6 +280,12 @@ def tables() -> str:
                     f"| {name} | {half} | {spent.calls} | {spent.void} | {spent.asked:,} | {spent.answered:,} |"
                 )
     return "\n".join([*lines, "", *costs])
+
+
+def _known(told: Sequence[Statement], reader: Reader) -> Sequence[Statement]:
+    """Return the statements that a reader knows: of a recording those that were read."""
+    readings = reader.readings if isinstance(reader, Recorded) else None
+    return told if readings is None else [one for one in told if digest(one.assertion.text) in readings]
 
 
 def _nobody(call: VerificationCall, request: ChatRequest) -> Answer:
