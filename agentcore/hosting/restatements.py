@@ -19,7 +19,7 @@ from agentcore.llm.chat import ChatClient, ChatMessage, ChatRequest, ChatRole, e
 from agentcore.llm.errors import ChatError
 from agentcore.llm.extraction import Unreadable, extract_object
 from agentcore.recall.recall import Recall
-from agentcore.recall.restatements import ALIKE, Fact
+from agentcore.recall.restatements import ALIKE, StatedFact
 from agentcore.stores.forgetting import SaysIt
 from agentcore.stores.storage import ReadView, Storage
 
@@ -78,7 +78,7 @@ def says_it(found: Iterable[Restatement]) -> SaysIt:
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class _TurnCandidate:
     kind: SourceKind
     id: str
     text: str
@@ -116,23 +116,23 @@ class RestatementFinder:
             near = await self._asked(self._chat, fact, found, near)
         return tuple(sorted(near, key=lambda one: (-one.score, one.kind, one.id)))
 
-    async def _candidates(self, scope: Scope, fact: Fact, known: set[str]) -> list[_Candidate]:
-        found: dict[str, _Candidate] = {}
+    async def _candidates(self, scope: Scope, fact: StatedFact, known: set[str]) -> list[_TurnCandidate]:
+        found: dict[str, _TurnCandidate] = {}
         for text in fact.texts:
             for hit in await self._recall.turns.search(scope, text, k=_TURNS):
                 turn = hit.turn
-                found.setdefault(turn.id, _Candidate(SourceKind.TURN, turn.id, turn.content, turn.speaker))
+                found.setdefault(turn.id, _TurnCandidate(SourceKind.TURN, turn.id, turn.content, turn.speaker))
             for match in await self._recall.search(scope, text, k=_ENTRIES):
                 entry = match.entry
-                found.setdefault(entry.id, _Candidate(SourceKind.ENTRY, entry.id, entry.content, None))
+                found.setdefault(entry.id, _TurnCandidate(SourceKind.ENTRY, entry.id, entry.content, None))
         noted = await self._storage.read(scope, lambda view: view.feedback.newest(limit=_FEEDBACK))
         for one in noted:
             text = f"{one.summary}\n{one.detail or ''}".strip()
-            found.setdefault(one.id, _Candidate(SourceKind.FEEDBACK, one.id, text, None))
+            found.setdefault(one.id, _TurnCandidate(SourceKind.FEEDBACK, one.id, text, None))
         return [one for one in found.values() if one.id not in known]
 
     async def _asked(
-        self, chat: ChatClient, fact: Fact, found: Sequence[Restatement], near: list[Restatement]
+        self, chat: ChatClient, fact: StatedFact, found: Sequence[Restatement], near: list[Restatement]
     ) -> list[Restatement]:
         """Return what the model reads as saying the fact, and what is equal; what words alone find if it fails."""
         shown = _fitting(sorted(found, key=lambda one: -one.score))
@@ -157,7 +157,7 @@ class RestatementFinder:
         return [*said, *(one for one in unseen if one.id not in {told.id for told in said})]
 
 
-def _fact(view: ReadView, entry_id: str) -> tuple[MemoryEntry, Fact, set[str]]:
+def _fact(view: ReadView, entry_id: str) -> tuple[MemoryEntry, StatedFact, set[str]]:
     entry = view.entries.get(entry_id)
     if entry is None:
         raise UnknownRecordError(kind="entry", value=entry_id)
@@ -166,10 +166,10 @@ def _fact(view: ReadView, entry_id: str) -> tuple[MemoryEntry, Fact, set[str]]:
     said = [one.sentence for one in entry.evidence]
     said += [turn.content for turn in turns if not said and len(turn.content) <= _LONGEST]
     people = {turn.speaker for turn in turns if turn.speaker} | {one.speaker for one in entry.evidence if one.speaker}
-    return entry, Fact((entry.content, *dict.fromkeys(said)), tuple(sorted(people))), cited
+    return entry, StatedFact((entry.content, *dict.fromkeys(said)), tuple(sorted(people))), cited
 
 
-def _judged(fact: Fact, one: _Candidate) -> Restatement:
+def _judged(fact: StatedFact, one: _TurnCandidate) -> Restatement:
     score, where = fact.likeness(one.text, one.speaker)
     wanted = {normalise(text) for text in fact.texts}
     is_equal = normalise(one.text) in wanted

@@ -35,7 +35,7 @@ _KANA: Final = frozenset("はがをにのでともへやからましたですだ
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class StatedFact:
     """What is looked for.
 
     Args:

@@ -21,7 +21,7 @@ from dream.cycle.desk_changes import (
     EDIT,
     MERGE,
     SUPERSEDE,
-    Decision,
+    DeskDecision,
     change_set,
     edited,
     merged,
@@ -45,7 +45,7 @@ from dream.stores import dream_stores
 
 _DISTINCT_TEXT: Final = "Do these say the same?"
 
-Decide = Callable[[UnitOfWork, Decision], ChangeSet | None]
+Decide = Callable[[UnitOfWork, DeskDecision], ChangeSet | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +146,7 @@ class Desk:
         content = None if text is None else clean_content(text)
         question_id = (await self.question(question)).question.id
 
-        def decide(unit: UnitOfWork, decision: Decision) -> ChangeSet:
+        def decide(unit: UnitOfWork, decision: DeskDecision) -> ChangeSet:
             asked = _open_question(unit, question_id)
             members = [entry for entry in unit.entries.get_many(asked.member_ids) if entry.is_active]
             if dismiss or distinct:
@@ -172,7 +172,7 @@ class Desk:
         """
         fields = checked(changes)
 
-        def change(entry: MemoryEntry, decision: Decision) -> MemoryEntry:
+        def change(entry: MemoryEntry, decision: DeskDecision) -> MemoryEntry:
             seen = decision.at if "base" in fields else entry.last_seen_at
             after = replace(entry, **fields)
             return entry if after == entry else replace(after, updated_at=decision.at, last_seen_at=seen)
@@ -196,7 +196,7 @@ class Desk:
         Errors as of `edit`.
         """
 
-        def retire(entry: MemoryEntry, decision: Decision) -> MemoryEntry:
+        def retire(entry: MemoryEntry, decision: DeskDecision) -> MemoryEntry:
             reason = decision.told("archived")
             return replace(entry, status=Status.ARCHIVED, status_reason=reason, status_at=decision.at)
 
@@ -217,7 +217,7 @@ class Desk:
         ids = _several(entry_ids, MERGE)
         content = None if text is None else clean_content(text)
 
-        def decide(unit: UnitOfWork, decision: Decision) -> ChangeSet:
+        def decide(unit: UnitOfWork, decision: DeskDecision) -> ChangeSet:
             keep, *others = (_active(unit, entry_id) for entry_id in ids)
             if content is not None and twin_of(content, [keep]) is None:
                 new_id = self.parts.ids.new()
@@ -247,7 +247,7 @@ class Desk:
         """
         ids = _several(entry_ids, "distinct")
 
-        def decide(unit: UnitOfWork, decision: Decision) -> ChangeSet | None:
+        def decide(unit: UnitOfWork, decision: DeskDecision) -> ChangeSet | None:
             entries = [_active(unit, entry_id) for entry_id in ids]
             told = unit.questions.naming(map(_ref, ids))
             same = [one for one in told if set(one.member_ids) == set(ids)]
@@ -263,11 +263,11 @@ class Desk:
         self,
         what: str,
         entry_id: str,
-        change: Callable[[MemoryEntry, Decision], MemoryEntry],
+        change: Callable[[MemoryEntry, DeskDecision], MemoryEntry],
         *,
         why: str | None,
     ) -> RunReport:
-        def decide(unit: UnitOfWork, decision: Decision) -> ChangeSet | None:
+        def decide(unit: UnitOfWork, decision: DeskDecision) -> ChangeSet | None:
             before = _active(unit, entry_id)
             return edited(before, change(before, decision), _DONE[what], decision)
 
@@ -283,7 +283,7 @@ class Desk:
         return await self.told(report)
 
     def _write(self, unit: UnitOfWork, what: str, decide: Decide, opening: RunReport, why: str | None) -> RunReport:
-        decision = Decision(by=str(unit.actor), at=unit.now, why=why)
+        decision = DeskDecision(by=str(unit.actor), at=unit.now, why=why)
         opening = replace(opening, actor=decision.by)
         made = decide(unit, decision)
         if made is None:
@@ -305,7 +305,7 @@ class Desk:
         books.runs.close(report)
         return report
 
-    def _text(self, asked: Question, content: str, members: Sequence[MemoryEntry], decision: Decision) -> ChangeSet:
+    def _text(self, asked: Question, content: str, members: Sequence[MemoryEntry], decision: DeskDecision) -> ChangeSet:
         twin = twin_of(content, members)
         if twin is not None:
             return _kept(asked, twin, members, decision)
@@ -324,14 +324,14 @@ _DONE: Final = {
 }
 
 
-def _kept(asked: Question, keep: MemoryEntry, members: Sequence[MemoryEntry], decision: Decision) -> ChangeSet:
+def _kept(asked: Question, keep: MemoryEntry, members: Sequence[MemoryEntry], decision: DeskDecision) -> ChangeSet:
     others, alike = [member for member in members if member.id != keep.id], says_the_same(asked)
     made = merged(keep, others, decision) if alike else replaced(keep, others, decision)
     closed = settled(asked, QuestionVerdict.KEPT, decision, keep.id)
     return change_set(MERGE if alike else SUPERSEDE, [*made, closed])
 
 
-def _said_distinct(entries: Sequence[MemoryEntry], decision: Decision) -> Change[Record]:
+def _said_distinct(entries: Sequence[MemoryEntry], decision: DeskDecision) -> Change[Record]:
     members = tuple(_ref(entry.id) for entry in entries)
     versions = [(_ref(entry.id), entry.version) for entry in entries]
     asked = Question(

@@ -24,7 +24,7 @@ ANSWER: Final = "answer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class DeskDecision:
     """Who decides, when and why.
 
     Args:
@@ -42,13 +42,13 @@ class Decision:
 
         Example:
             >>> from datetime import UTC
-            >>> Decision(by="person", at=datetime(2025, 1, 1, tzinfo=UTC), why="She moved.").told("archived")
+            >>> DeskDecision(by="person", at=datetime(2025, 1, 1, tzinfo=UTC), why="She moved.").told("archived")
             'archived by person: She moved.'
         """
         return f"{what} by {self.by}" + (f": {self.why}" if self.why else "")
 
 
-def edited(before: MemoryEntry, after: MemoryEntry, what: str, decision: Decision) -> ChangeSet | None:
+def edited(before: MemoryEntry, after: MemoryEntry, what: str, decision: DeskDecision) -> ChangeSet | None:
     """Return the change of one entry, None if there is none; a text that a person wrote is evidence of its own."""
     if after == before:
         return None
@@ -60,7 +60,7 @@ def edited(before: MemoryEntry, after: MemoryEntry, what: str, decision: Decisio
     return ChangeSet(operation=EDIT, changes=(change,))
 
 
-def said_by(decision: Decision, entry: MemoryEntry) -> Evidence:
+def said_by(decision: DeskDecision, entry: MemoryEntry) -> Evidence:
     """Return the evidence of a text that somebody wrote by hand."""
     return Evidence(
         source=SourceRef(SourceKind.ENTRY, entry.id),
@@ -71,7 +71,7 @@ def said_by(decision: Decision, entry: MemoryEntry) -> Evidence:
     )
 
 
-def merged(keep: MemoryEntry, others: Sequence[MemoryEntry], decision: Decision) -> list[Change[Record]]:
+def merged(keep: MemoryEntry, others: Sequence[MemoryEntry], decision: DeskDecision) -> list[Change[Record]]:
     """Return the changes by which one entry takes over others that say the same; a person vouches for it."""
     after = replace(absorb(keep, others), trust=Trust.CONFIRMED)
     names = ", ".join(other.id for other in others)
@@ -79,7 +79,7 @@ def merged(keep: MemoryEntry, others: Sequence[MemoryEntry], decision: Decision)
     return [kept, *(_merged_into(keep.id, other, decision) for other in others)]
 
 
-def _merged_into(heir: str, entry: MemoryEntry, decision: Decision) -> Change[Record]:
+def _merged_into(heir: str, entry: MemoryEntry, decision: DeskDecision) -> Change[Record]:
     what = f"merged into {heir}"
     after = replace(
         entry,
@@ -93,7 +93,7 @@ def _merged_into(heir: str, entry: MemoryEntry, decision: Decision) -> Change[Re
     return Change[Record](before=entry, after=after, reason=decision.told(what))
 
 
-def replaced(keep: MemoryEntry, others: Sequence[MemoryEntry], decision: Decision) -> list[Change[Record]]:
+def replaced(keep: MemoryEntry, others: Sequence[MemoryEntry], decision: DeskDecision) -> list[Change[Record]]:
     """Return the changes by which one entry takes the place of others that do not hold; a person vouches for it."""
     kept: list[Change[Record]] = []
     after = replace(keep, trust=Trust.CONFIRMED)
@@ -102,14 +102,14 @@ def replaced(keep: MemoryEntry, others: Sequence[MemoryEntry], decision: Decisio
     return [*kept, *(_superseded(keep, other, decision) for other in others)]
 
 
-def _superseded(heir: MemoryEntry, entry: MemoryEntry, decision: Decision) -> Change[Record]:
+def _superseded(heir: MemoryEntry, entry: MemoryEntry, decision: DeskDecision) -> Change[Record]:
     what = f"superseded by {heir.id}, decided"
     after = superseded(entry, by=heir, reason=f"{what} by {decision.by}", at=decision.at)
     return Change[Record](before=entry, after=after, reason=decision.told(what))
 
 
 def rewritten(
-    entry_id: str, content: str, members: Sequence[MemoryEntry], decision: Decision, *, says_the_same: bool
+    entry_id: str, content: str, members: Sequence[MemoryEntry], decision: DeskDecision, *, says_the_same: bool
 ) -> list[Change[Record]]:
     """Return the changes by which a new text takes the place of *members*.
 
@@ -153,7 +153,7 @@ def rewritten(
 def settled(
     question: Question,
     verdict: QuestionVerdict | None,
-    decision: Decision,
+    decision: DeskDecision,
     result: str | None = None,
 ) -> Change[Record]:
     """Return the change that closes a question; dismissed without a verdict."""

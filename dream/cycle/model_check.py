@@ -122,7 +122,7 @@ async def check_model(parts: HostServices, options: DreamOptions, scope: Scope) 
     """
     if parts.chat is None:
         raise NoModelError(pass_name=PURPOSE)
-    asking = _Asking(parts)
+    asking = _ModelQuestions(parts)
     context = await _measured_context(asking)
     judged = await _readings(asking, await _context(parts, options, scope))
     if asking.limits.read:
@@ -130,7 +130,7 @@ async def check_model(parts: HostServices, options: DreamOptions, scope: Scope) 
     return _check(asking, options, context, judged)
 
 
-class _Asking:
+class _ModelQuestions:
     """The questions of one check."""
 
     def __init__(self, parts: HostServices) -> None:
@@ -166,7 +166,7 @@ class _Asking:
         return completion
 
 
-async def _measured_context(asking: _Asking) -> int:
+async def _measured_context(asking: _ModelQuestions) -> int:
     """Return the index of the longest prompt whose beginning, middle and end were read; -1 if none was."""
     low, high = -1, len(SIZES)
     while high - low > 1:
@@ -218,7 +218,7 @@ async def _context(parts: HostServices, options: DreamOptions, scope: Scope) -> 
     return await contexts.with_model(0, directives=texts, vocabulary=builtin_vocabulary())
 
 
-async def _readings(asking: _Asking, context: ModelContext) -> set[int] | None:
+async def _readings(asking: _ModelQuestions, context: ModelContext) -> set[int] | None:
     """Return the numbers of the statements that the model found; None if it fell for the checks twice."""
     statements = [(number, assertion) for number, (assertion, _) in enumerate(_statements())]
     for number in (1, 2):
@@ -244,7 +244,7 @@ def _statements() -> tuple[tuple[Assertion, bool], ...]:
     return tuple(found)
 
 
-def _check(asking: _Asking, options: DreamOptions, longest: int, accepted: set[int] | None) -> ModelCheck:
+def _check(asking: _ModelQuestions, options: DreamOptions, longest: int, accepted: set[int] | None) -> ModelCheck:
     truths = [number for number, (_, is_true) in enumerate(_statements()) if is_true]
     found = accepted or set[int]()
     true_accepted = len(found.intersection(truths))

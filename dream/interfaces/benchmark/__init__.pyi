@@ -31,7 +31,7 @@ from .result import (
 from .samples import (
     BenchmarkSample as BenchmarkSample,
     Faults as Faults,
-    Question as Question,
+    SampleQuestion as SampleQuestion,
     read_locomo as read_locomo,
     read_questions as read_questions,
 )

@@ -12,7 +12,7 @@ from agentcore.hosting.host import Host
 from agentcore.llm.chat import estimate_tokens
 from agentcore.stores.storage import ReadView
 from dream.interfaces.benchmark.answers import AnswerKey, Unjudged
-from dream.interfaces.benchmark.samples import BenchmarkSample, Question
+from dream.interfaces.benchmark.samples import BenchmarkSample, SampleQuestion
 
 
 class Provenance:
@@ -94,7 +94,7 @@ class AnsweredQuestion:
         given: What it was given, by budget.
     """
 
-    question: Question
+    question: SampleQuestion
     unjudged: Unjudged | None
     given: tuple[GivenContext, ...]
 
@@ -125,7 +125,7 @@ async def ask_all(
     host: Host,
     sample: BenchmarkSample,
     *,
-    before: Callable[[Question], None] = lambda _: None,
+    before: Callable[[SampleQuestion], None] = lambda _: None,
     asked: Callable[[], None] = lambda: None,
 ) -> Side:
     """Ask all questions of a sample, each within every budget, through `host.context.for_turn` with its defaults.

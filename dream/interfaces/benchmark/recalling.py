@@ -20,7 +20,7 @@ from agentcore.stores.storage import ReadView
 from agentcore.testing.ids import SequentialIds
 from dream.interfaces.benchmark.qa import BUDGETS, AnsweredQuestion, Side, ask_all
 from dream.interfaces.benchmark.result import Share, by_category
-from dream.interfaces.benchmark.samples import BenchmarkSample, Faults, Question
+from dream.interfaces.benchmark.samples import BenchmarkSample, Faults, SampleQuestion
 from dream.interfaces.benchmark.trial import AFTERWARDS, StandingClock, import_sample
 
 DEPTHS: Final = (5, 10, 20, 50)
@@ -53,7 +53,7 @@ class Recalled:
     within: tuple[float, ...]
 
     @classmethod
-    def of(cls, question: Question, gold: frozenset[str], ranked: Sequence[CombinedHit]) -> "Recalled":
+    def of(cls, question: SampleQuestion, gold: frozenset[str], ranked: Sequence[CombinedHit]) -> "Recalled":
         """Judge what was found for a question whose evidence are the turns *gold*."""
         found = frozenset[str]()
         shares, gain = [0.0], 0.0

@@ -27,7 +27,7 @@ _SESSION = re.compile(r"session_(\d{1,6})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class SampleQuestion:
     """A question, and what is known of its answer.
 
     Args:
@@ -100,7 +100,7 @@ class BenchmarkSample:
     file_format: Format = Format.CHAT_JSON
     turns: Mapping[str, Turn]
     notes: tuple[str, ...] = ()
-    questions: tuple[Question, ...]
+    questions: tuple[SampleQuestion, ...]
     faults: Faults
 
     @property
@@ -208,7 +208,7 @@ def _chat_sample(source: SourceFile, chat: Mapping[str, object]) -> BenchmarkSam
 
 
 def _sample(
-    source: SourceFile, name: str, turns: Mapping[str, Turn], questions: Sequence[Question], faults: Faults
+    source: SourceFile, name: str, turns: Mapping[str, Turn], questions: Sequence[SampleQuestion], faults: Faults
 ) -> BenchmarkSample:
     problem = "" if turns else "it holds no turn"
     problem = problem or ("" if questions else "it holds no question with evidence among its turns")
@@ -233,8 +233,8 @@ def _dialogue_ids(conversation: Mapping[str, object]) -> list[str]:
 
 def _locomo_questions(
     source: SourceFile, name: str, raw: object, known: Collection[str]
-) -> tuple[list[Question], Faults]:
-    questions: list[Question] = []
+) -> tuple[list[SampleQuestion], Faults]:
+    questions: list[SampleQuestion] = []
     faults = Faults()
     for values in _list(raw):
         if not isinstance(values, dict):
@@ -249,12 +249,12 @@ def _locomo_questions(
         sort = LOCOMO_CATEGORIES[category]
         answer = None if sort == ADVERSARIAL else _answer(fields.get("answer"))
         if evidence:
-            questions.append(Question(text=text, category=sort, evidence=evidence, answer=answer))
+            questions.append(SampleQuestion(text=text, category=sort, evidence=evidence, answer=answer))
     return questions, faults
 
 
-def _chat_questions(source: SourceFile, raw: object, known: Collection[str]) -> tuple[list[Question], Faults]:
-    questions: list[Question] = []
+def _chat_questions(source: SourceFile, raw: object, known: Collection[str]) -> tuple[list[SampleQuestion], Faults]:
+    questions: list[SampleQuestion] = []
     faults = Faults()
     for number, values in enumerate(_list(raw), start=1):
         part = ChatPart.of(source, f"question {number}")
@@ -266,7 +266,7 @@ def _chat_questions(source: SourceFile, raw: object, known: Collection[str]) -> 
         evidence, found = _evidence([(piece, [piece]) for piece in map(str, _list(given.get("evidence")))], known)
         faults += found
         if evidence:
-            one = Question(
+            one = SampleQuestion(
                 name=fields.optional_name("id") or str(number),
                 text=text,
                 category=category,

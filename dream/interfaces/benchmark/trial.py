@@ -25,7 +25,7 @@ from dream.domain.change import JournalRow
 from dream.domain.report import PassOutcome, RunReport
 from dream.interfaces.benchmark.qa import Side, ask_all
 from dream.interfaces.benchmark.result import Cost, Result
-from dream.interfaces.benchmark.samples import BenchmarkSample, Question
+from dream.interfaces.benchmark.samples import BenchmarkSample, SampleQuestion
 from dream.interfaces.exchange.export import export_scope
 from dream.interfaces.exchange.formats import Format
 from dream.interfaces.exchange.importer import import_file
@@ -177,7 +177,7 @@ class BenchmarkTrial:
     async def _ask(self, host: Host, clock: StandingClock) -> Side:
         standing = self.sample.ended_at + _QUESTIONS_AT
 
-        def at(question: Question) -> None:
+        def at(question: SampleQuestion) -> None:
             clock.instant = max(standing, question.asked_at or standing)
 
         return await ask_all(host, self.sample, before=at, asked=self.asked)

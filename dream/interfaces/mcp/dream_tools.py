@@ -7,21 +7,21 @@ from pydantic import Field
 
 from agentcore.domain.access import Right
 from dream.interfaces.documents import dreaming_status_json, run_json
-from dream.interfaces.mcp.memory_tools import EntryId, Found
+from dream.interfaces.mcp.memory_tools import EntryId, ToolOutput
 from dream.interfaces.mcp.offered import OfferedTool, ToolContext, call_of, caller_of, state_of
 
 RunId = Annotated[str, Field(min_length=1, max_length=300, description="The id of the run, or the beginning of it.")]
 Passes = Annotated[list[str] | None, Field(max_length=100, description="Only these passes; else all enabled ones.")]
 
 
-class PlanMade(Found):
+class PlanMade(ToolOutput):
     """What a dream would change."""
 
     plan_id: str
     outcome: str
 
 
-class RunTold(Found):
+class RunTold(ToolOutput):
     """The report of a run; without `finished_at` it is under way."""
 
     run_id: str
@@ -36,26 +36,26 @@ class RunWithChanges(RunTold):
     changed: list[dict[str, Any]]
 
 
-class Requested(Found):
+class Requested(ToolOutput):
     """What became of a request for a dream."""
 
     scope: str
     reason: str | None
 
 
-class Waiting(Found):
+class Waiting(ToolOutput):
     """What waits for a person."""
 
     proposals: list[dict[str, Any]]
 
 
-class Asked(Found):
+class QuestionsOutput(ToolOutput):
     """What a person is asked."""
 
     questions: list[dict[str, Any]]
 
 
-class Standing(Found):
+class Standing(ToolOutput):
     """Dense-Mem's status."""
 
     effective_config: dict[str, Any]
@@ -101,7 +101,7 @@ async def review(
     ctx: ToolContext,
     action: Annotated[Literal["list", "approve", "reject"], Field(description="What to do.")] = "list",
     proposals: Annotated[list[str] | None, Field(max_length=100, description="Ids of what is decided.")] = None,
-) -> Found:
+) -> ToolOutput:
     """List what waits for a person, or carry out what the person decided. Never decide for them."""
     call = call_of(ctx)
     if action == "list":
@@ -113,9 +113,9 @@ async def review(
     return RunTold(**(await decide(proposals)).to_json())
 
 
-async def questions(ctx: ToolContext) -> Asked:
+async def questions(ctx: ToolContext) -> QuestionsOutput:
     """List the questions about the memory that only a person can answer; ask your user, never answer for them."""
-    return Asked(questions=[one.to_json() for one in await call_of(ctx).services.desk.questions()])
+    return QuestionsOutput(questions=[one.to_json() for one in await call_of(ctx).services.desk.questions()])
 
 
 async def answer_question(

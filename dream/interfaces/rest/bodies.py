@@ -54,7 +54,7 @@ class MemoryChange(Body):
     pinned: bool = Field(default_factory=bool)
 
 
-class Reason(Body):
+class ReasonRequest(Body):
     """Why, for people."""
 
     reason: Annotated[str, Field(min_length=1, max_length=2_000)]
@@ -78,7 +78,7 @@ class ContextAsked(Body):
     budget_tokens: Annotated[int, Field(ge=0, le=1_000_000)] = 1_500
 
 
-class NewSkill(Body):
+class SkillRequest(Body):
     """A procedure in Markdown."""
 
     summary: Annotated[str, Field(min_length=1, max_length=1_000)]
@@ -118,13 +118,13 @@ class UndoAsked(Body):
     change: Annotated[int, Field(ge=1, le=2**31)] | None = None
 
 
-class Decision(Body):
+class DecisionRequest(Body):
     """Proposals that a person decides."""
 
     proposals: Annotated[list[Id], Field(min_length=1, max_length=500)]
 
 
-class Answer(Body):
+class AnswerRequest(Body):
     """How a question is answered: in exactly one of four ways."""
 
     keep: Id | None = None

@@ -21,7 +21,15 @@ from dream.interfaces.rest.requests import (
     cursor_of,
     place_of,
 )
-from dream.interfaces.rest.shapes import Context, Feedback, FeedbackList, Forgotten, Sessions, Turn, TurnPage
+from dream.interfaces.rest.shapes import (
+    ContextResponse,
+    FeedbackList,
+    FeedbackResponse,
+    ForgottenResponse,
+    SessionsResponse,
+    TurnPage,
+    TurnResponse,
+)
 from dream.interfaces.serving.receipts import Records
 from dream.interfaces.serving.scoped_call import ScopedCall
 
@@ -29,7 +37,7 @@ router = APIRouter()
 SessionId = Annotated[str, Path(min_length=1, max_length=512, description="The id of the conversation.")]
 
 
-@router.get("/conversations", tags=["conversations"], responses=answers(Sessions))
+@router.get("/conversations", tags=["conversations"], responses=answers(SessionsResponse))
 async def list_conversations(
     call: Reading, prefix: Annotated[str, Query(max_length=512)] = "", limit: Limit = 20
 ) -> Response:
@@ -48,7 +56,9 @@ async def list_turns(call: Reading, session_id: SessionId, limit: Limit = 50, cu
     return reply({"turns": [to_image(turn) for turn in page], "next_cursor": more})
 
 
-@router.post("/conversations/{session_id}/turns", tags=["conversations"], status_code=201, responses=answers(Turn, 201))
+@router.post(
+    "/conversations/{session_id}/turns", tags=["conversations"], status_code=201, responses=answers(TurnResponse, 201)
+)
 async def append_turn(
     request: Request, call: Writing, session_id: SessionId, body: NewTurn, key: IdempotencyKey = None
 ) -> Response:
@@ -68,7 +78,7 @@ async def append_turn(
     return await once(request, call, key, work, lambda records: _turn_again(call, records))
 
 
-@router.get("/turns/{turn_id}", tags=["conversations"], responses=answers(Turn))
+@router.get("/turns/{turn_id}", tags=["conversations"], responses=answers(TurnResponse))
 async def get_turn(call: Reading, turn_id: RecordId) -> Response:
     """Return one message."""
     turn = await call.services.conversation.get(turn_id)
@@ -85,7 +95,7 @@ async def _turn_again(call: ScopedCall, records: Records) -> Response:
     return reply(to_image(turn), 201)
 
 
-@router.delete("/conversations/{session_id}", tags=["conversations"], responses=answers(Forgotten))
+@router.delete("/conversations/{session_id}", tags=["conversations"], responses=answers(ForgottenResponse))
 async def forget_conversation(
     request: Request, call: Administering, session_id: SessionId, key: IdempotencyKey = None
 ) -> Response:
@@ -101,7 +111,7 @@ async def forget_conversation(
     return await once(request, call, key, work, again)
 
 
-@router.post("/context", tags=["conversations"], responses=answers(Context))
+@router.post("/context", tags=["conversations"], responses=answers(ContextResponse))
 async def context_for_turn(call: Reading, body: ContextAsked) -> Response:
     """Return what a turn should see of all that is known, within a budget; what it saw already is left out."""
     found = await call.services.context.for_turn(body.session_id, body.message, budget_tokens=body.budget_tokens)
@@ -124,7 +134,7 @@ async def list_feedback(call: Reading, limit: Limit = 50, since: Instant | None 
     return reply({"feedback": [to_image(one) for one in found]})
 
 
-@router.post("/feedback", tags=["feedback"], status_code=201, responses=answers(Feedback, 201))
+@router.post("/feedback", tags=["feedback"], status_code=201, responses=answers(FeedbackResponse, 201))
 async def give_feedback(request: Request, call: Writing, body: NewFeedback, key: IdempotencyKey = None) -> Response:
     """Log one signal about the agent's work."""
 

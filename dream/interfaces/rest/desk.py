@@ -8,11 +8,11 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from agentcore.domain.question import QuestionCause, QuestionState
 from agentcore.stores.storage import UnitOfWork
 from dream.domain.report import RunReport
-from dream.interfaces.rest.bodies import Answer, Confirmation, Distinction, Merge
+from dream.interfaces.rest.bodies import AnswerRequest, Confirmation, Distinction, Merge
 from dream.interfaces.rest.replies import answers, once, reply
 from dream.interfaces.rest.requests import IdempotencyKey, Reading, RecordId, Reviewing
 from dream.interfaces.rest.runs import RUN, run_again
-from dream.interfaces.rest.shapes import Question, Questions, Run
+from dream.interfaces.rest.shapes import QuestionResponse, QuestionsResponse, RunResponse
 from dream.interfaces.serving.receipts import Records
 from dream.interfaces.serving.scoped_call import ScopedCall
 from dream.stores import dream_stores
@@ -22,7 +22,7 @@ QuestionId = Annotated[str, Path(min_length=1, max_length=64, description="The i
 _DONE = "What was done, as a run; `run_id` is empty where nothing had to change."
 
 
-@router.get("/questions", responses=answers(Questions))
+@router.get("/questions", responses=answers(QuestionsResponse))
 async def list_questions(
     call: Reading,
     state: Annotated[Literal["open", "resolved", "dismissed"], Query(description="Only those in this state.")] = "open",
@@ -34,22 +34,22 @@ async def list_questions(
     return reply({"questions": [one.to_json() for one in found]})
 
 
-@router.get("/questions/{question_id}", responses=answers(Question))
+@router.get("/questions/{question_id}", responses=answers(QuestionResponse))
 async def get_question(call: Reading, question_id: QuestionId) -> Response:
     """Return one question, in whatever state."""
     return reply((await call.services.desk.question(question_id)).to_json())
 
 
-@router.post("/questions/{question_id}/answer", responses=answers(Run, says=_DONE))
+@router.post("/questions/{question_id}/answer", responses=answers(RunResponse, says=_DONE))
 async def answer_question(
-    request: Request, call: Reviewing, question_id: QuestionId, body: Answer, key: IdempotencyKey = None
+    request: Request, call: Reviewing, question_id: QuestionId, body: AnswerRequest, key: IdempotencyKey = None
 ) -> Response:
     """Answer a question in one way: keep a member, write a text, tell them apart, or dismiss it."""
     said = body.model_dump()
     return await _done(request, call, key, lambda: call.services.desk.answer(question_id, **said))
 
 
-@router.post("/memories/{memory_id}/confirm", responses=answers(Run, says=_DONE))
+@router.post("/memories/{memory_id}/confirm", responses=answers(RunResponse, says=_DONE))
 async def confirm(
     request: Request, call: Reviewing, memory_id: RecordId, body: Confirmation, key: IdempotencyKey = None
 ) -> Response:
@@ -57,14 +57,14 @@ async def confirm(
     return await _done(request, call, key, lambda: call.services.desk.confirm(memory_id, why=body.why))
 
 
-@router.post("/merges", responses=answers(Run, says=_DONE))
+@router.post("/merges", responses=answers(RunResponse, says=_DONE))
 async def merge(request: Request, call: Reviewing, body: Merge, key: IdempotencyKey = None) -> Response:
     """Make one memory of several: the first takes over the others, or a text takes the place of all."""
     merging = call.services.desk.merge
     return await _done(request, call, key, lambda: merging(*body.memories, text=body.text, why=body.why))
 
 
-@router.post("/distinctions", responses=answers(Run, says=_DONE))
+@router.post("/distinctions", responses=answers(RunResponse, says=_DONE))
 async def distinguish(request: Request, call: Reviewing, body: Distinction, key: IdempotencyKey = None) -> Response:
     """Say that memories differ: no dream puts two of them together, as long as their texts stay."""
     return await _done(request, call, key, lambda: call.services.desk.distinct(*body.memories, why=body.why))

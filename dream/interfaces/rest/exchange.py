@@ -17,7 +17,7 @@ from dream.interfaces.exchange.formats import Format
 from dream.interfaces.exchange.importer import import_file
 from dream.interfaces.rest.replies import answers, reply
 from dream.interfaces.rest.requests import Administering, Reading
-from dream.interfaces.rest.shapes import Document, Imported
+from dream.interfaces.rest.shapes import ImportedResponse, ResponseBody
 from dream.interfaces.serving.problems import Problem, code_of
 
 router = APIRouter(tags=["exchange"])
@@ -25,7 +25,7 @@ _LINES = "application/x-ndjson"
 _CHUNK = 64 * 1024
 
 
-class Export(Document):
+class Export(ResponseBody):
     """One JSON document per line: a header, the records by kind and id, the cursors, an end."""
 
 
@@ -55,7 +55,7 @@ async def _chunks(file: IO[bytes]) -> AsyncGenerator[bytes]:
 
 @router.post(
     "/import",
-    responses=answers(Imported),
+    responses=answers(ImportedResponse),
     openapi_extra={
         "requestBody": {
             "required": True,

@@ -12,7 +12,7 @@ from agentcore.hosting.recall_filters import RecallFilters
 from agentcore.hosting.remember import MemoryFields
 from dream.domain.report import RunKind
 from dream.interfaces.documents import forgotten_json, hit_json
-from dream.interfaces.rest.bodies import Instant, MemoryChange, NewMemory, Reason
+from dream.interfaces.rest.bodies import Instant, MemoryChange, NewMemory, ReasonRequest
 from dream.interfaces.rest.replies import answers, guarded, once, reply
 from dream.interfaces.rest.requests import (
     Administering,
@@ -22,7 +22,7 @@ from dream.interfaces.rest.requests import (
     Limit,
     Reading,
     RecordId,
-    Unchanged,
+    UnchangedRecord,
     Writing,
     aware,
     cursor_of,
@@ -30,7 +30,14 @@ from dream.interfaces.rest.requests import (
     place_of,
 )
 from dream.interfaces.rest.runs import run_again, under_way
-from dream.interfaces.rest.shapes import Forgotten, History, Hits, Memory, MemoryPage, Run
+from dream.interfaces.rest.shapes import (
+    ForgottenResponse,
+    HistoryResponse,
+    HitsResponse,
+    MemoryPage,
+    MemoryResponse,
+    RunResponse,
+)
 from dream.interfaces.serving.receipts import Records
 from dream.interfaces.serving.scoped_call import ScopedCall
 
@@ -63,7 +70,7 @@ async def list_memories(
     return reply({"memories": [entry_json(entry) for entry in page], "next_cursor": after})
 
 
-@router.post("", status_code=201, responses=answers(Memory, 201, says="Remembered, or reinforced.", ETag=_TAG))
+@router.post("", status_code=201, responses=answers(MemoryResponse, 201, says="Remembered, or reinforced.", ETag=_TAG))
 async def remember(request: Request, call: Writing, body: NewMemory, key: IdempotencyKey = None) -> Response:
     """Remember a text; what says the same as a known memory reinforces that one."""
     said = MemoryFields(
@@ -83,7 +90,7 @@ async def remember(request: Request, call: Writing, body: NewMemory, key: Idempo
     return await once(request, call, key, work, lambda records: _again(call, records, 201))
 
 
-@router.get("/search", responses=answers(Hits))
+@router.get("/search", responses=answers(HitsResponse))
 async def search(
     call: Reading,
     query: Annotated[str, Query(min_length=1, max_length=10_000, description="What is asked.")],
@@ -114,13 +121,13 @@ async def search(
     return reply({"query": query, "hits": [hit_json(hit, None) for hit in hits]})
 
 
-@router.get("/{memory_id}", responses=answers(Memory, ETag=_TAG))
+@router.get("/{memory_id}", responses=answers(MemoryResponse, ETag=_TAG))
 async def get_memory(call: Reading, memory_id: RecordId) -> Response:
     """Return a memory, in whatever state."""
     return _entry(await _get(call, memory_id))
 
 
-@router.patch("/{memory_id}", responses=answers(Memory, says="Changed.", ETag=_TAG))
+@router.patch("/{memory_id}", responses=answers(MemoryResponse, says="Changed.", ETag=_TAG))
 async def change_memory(
     request: Request,
     call: Writing,
@@ -139,12 +146,12 @@ async def change_memory(
     return await once(request, call, key, work, lambda _: _present(call, memory_id))
 
 
-@router.post("/{memory_id}/archive", responses=answers(Memory, says="Set aside.", ETag=_TAG))
+@router.post("/{memory_id}/archive", responses=answers(MemoryResponse, says="Set aside.", ETag=_TAG))
 async def archive_memory(
     request: Request,
     call: Writing,
     memory_id: RecordId,
-    body: Reason,
+    body: ReasonRequest,
     key: IdempotencyKey = None,
     if_match: IfMatch = None,
 ) -> Response:
@@ -157,7 +164,7 @@ async def archive_memory(
     return await once(request, call, key, work, lambda _: _present(call, memory_id))
 
 
-@router.post("/{memory_id}/restore", responses=answers(Run, says="What the restore did."))
+@router.post("/{memory_id}/restore", responses=answers(RunResponse, says="What the restore did."))
 async def restore_memory(request: Request, call: Writing, memory_id: RecordId, key: IdempotencyKey = None) -> Response:
     """Bring a retired memory back; no dream retires it for the same reason again."""
 
@@ -168,7 +175,7 @@ async def restore_memory(request: Request, call: Writing, memory_id: RecordId, k
     return await once(request, call, key, work, lambda them: run_again(call, them), names=under_way(RunKind.RESTORE))
 
 
-@router.get("/{memory_id}/why", responses=answers(History))
+@router.get("/{memory_id}/why", responses=answers(HistoryResponse))
 async def why_memory(call: Reading, memory_id: RecordId) -> Response:
     """Tell who wrote a memory, what runs did to it, and where it came from, down to the turn."""
     history = await call.services.dreams.why(memory_id)
@@ -177,13 +184,13 @@ async def why_memory(call: Reading, memory_id: RecordId) -> Response:
     return reply(history.to_json())
 
 
-@router.get("/{memory_id}/forgetting", responses=answers(Forgotten, says="What a forget would remove now."))
+@router.get("/{memory_id}/forgetting", responses=answers(ForgottenResponse, says="What a forget would remove now."))
 async def preview_forget(call: Administering, memory_id: RecordId) -> Response:
     """Show what forgetting a memory would remove; nothing is changed."""
     return reply(forgotten_json(await call.services.memory.preview_forget(memory_id)))
 
 
-@router.delete("/{memory_id}", responses=answers(Forgotten, says="Gone for good."))
+@router.delete("/{memory_id}", responses=answers(ForgottenResponse, says="Gone for good."))
 async def forget_memory(
     request: Request,
     call: Administering,
@@ -207,8 +214,8 @@ async def forget_memory(
     return await once(request, call, key, work, again)
 
 
-def _unchanged(memory_id: str, tag: str | None) -> Unchanged | None:
-    return None if tag is None else Unchanged(memory_id, tag.removeprefix("W/"))
+def _unchanged(memory_id: str, tag: str | None) -> UnchangedRecord | None:
+    return None if tag is None else UnchangedRecord(memory_id, tag.removeprefix("W/"))
 
 
 def _entry(entry: MemoryEntry, status: int = 200) -> Response:

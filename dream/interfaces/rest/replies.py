@@ -11,7 +11,7 @@ from agentcore.stores.acting import acting, on_behalf
 from agentcore.stores.storage import UnitOfWork
 from dream.interfaces.answers import dumps
 from dream.interfaces.rest.requests import digest_of
-from dream.interfaces.rest.shapes import Document, ProblemDocument
+from dream.interfaces.rest.shapes import ProblemDocument, ResponseBody
 from dream.interfaces.serving.problems import MEDIA_TYPE, Problem
 from dream.interfaces.serving.receipts import Once, Records
 from dream.interfaces.serving.scoped_call import ScopedCall
@@ -37,7 +37,7 @@ _SAID: Final = {
 }
 
 
-def answers(model: type[Document], status: int = 200, *, says: str = "Done.", **headers: str) -> Responses:
+def answers(model: type[ResponseBody], status: int = 200, *, says: str = "Done.", **headers: str) -> Responses:
     """Describe the answers of a route.
 
     Args:

@@ -112,7 +112,7 @@ def aware(instant: datetime | None, field: str) -> datetime | None:
 
 
 @dataclass(slots=True)
-class Unchanged:
+class UnchangedRecord:
     """Refuses to write over a record that is no longer what the client saw; lives as long as the request.
 
     Args:

@@ -11,7 +11,7 @@ from dream.interfaces.documents import run_json
 from dream.interfaces.rest.bodies import PlanAsked, RunAsked, UndoAsked
 from dream.interfaces.rest.replies import EventStream, answers, once, reply
 from dream.interfaces.rest.requests import Cursor, IdempotencyKey, Limit, Reading, RunDeskOf, Writing
-from dream.interfaces.rest.shapes import Changes, Document, Plan, Run, RunPage
+from dream.interfaces.rest.shapes import ChangesResponse, PlanResponse, ResponseBody, RunPage, RunResponse
 from dream.interfaces.serving.receipts import Records
 from dream.interfaces.serving.scoped_call import ScopedCall
 from dream.stores import dream_stores
@@ -33,7 +33,7 @@ async def list_runs(call: Reading, limit: Limit = 20, cursor: Cursor = None) -> 
 @router.post(
     "/runs",
     status_code=202,
-    responses=answers(Run, 202, says="Begun; short ones are over already.", Location="Where the run is."),
+    responses=answers(RunResponse, 202, says="Begun; short ones are over already.", Location="Where the run is."),
 )
 async def start_run(
     request: Request, call: Writing, desk: RunDeskOf, body: RunAsked, key: IdempotencyKey = None
@@ -53,13 +53,13 @@ async def start_run(
     return await once(request, call, key, work, again, begun=begun)
 
 
-@router.get("/runs/{run_id}", responses=answers(Run))
+@router.get("/runs/{run_id}", responses=answers(RunResponse))
 async def get_run(call: Reading, run_id: RunId) -> Response:
     """Return the report of a run; without `finished_at` it is under way, or was interrupted."""
     return reply(await run_json(call.services.dreams, await _report(call, run_id)))
 
 
-@router.get("/runs/{run_id}/changes", responses=answers(Changes))
+@router.get("/runs/{run_id}/changes", responses=answers(ChangesResponse))
 async def get_changes(call: Reading, run_id: RunId) -> Response:
     """Return what a run changed, each record before and after, with the reason."""
     report = await _report(call, run_id)
@@ -67,7 +67,7 @@ async def get_changes(call: Reading, run_id: RunId) -> Response:
     return reply({"run_id": report.run_id, "changes": [row.to_json() for row in rows]})
 
 
-class Events(Document):
+class Events(ResponseBody):
     """Server-sent events: `progress` whenever a step is committed, `done` with the report at the end."""
 
 
@@ -82,7 +82,7 @@ async def watch_run(call: Reading, desk: RunDeskOf, run_id: RunId) -> Response:
     return EventStream(desk.events(call.host.storage, call.scope, report.run_id))
 
 
-@router.post("/runs/{run_id}/undo", responses=answers(Run, says="What the undo did."))
+@router.post("/runs/{run_id}/undo", responses=answers(RunResponse, says="What the undo did."))
 async def undo_run(
     request: Request, call: Writing, run_id: RunId, body: UndoAsked, key: IdempotencyKey = None
 ) -> Response:
@@ -96,7 +96,7 @@ async def undo_run(
     return await once(request, call, key, work, lambda them: run_again(call, them), names=under_way(RunKind.UNDO))
 
 
-@router.post("/plans", status_code=201, responses=answers(Plan, 201, says="Made; apply it with POST /runs."))
+@router.post("/plans", status_code=201, responses=answers(PlanResponse, 201, says="Made; apply it with POST /runs."))
 async def make_plan(call: Writing, body: PlanAsked) -> Response:
     """Show what a run would change: the real runner on a copy. The plan is kept."""
     return reply((await call.services.dreams.plan(passes=body.passes)).to_json(), 201)

@@ -14,26 +14,26 @@ from dream.interfaces.rest.requests import Administering, Limit, Reading, Writin
 from dream.interfaces.rest.shapes import (
     DreamingStatus,
     DreamRequested,
-    Options,
-    Paused,
+    OptionsResponse,
+    PausedResponse,
     RunPage,
-    Schedule,
-    Status,
-    Switches,
-    Usage,
+    ScheduleResponse,
+    StatusResponse,
+    SwitchesResponse,
+    UsageResponse,
 )
 from dream.interfaces.serving.scoped_call import ScopedCall
 
 router = APIRouter(tags=["scope"])
 
 
-@router.get("/status", responses=answers(Status))
+@router.get("/status", responses=answers(StatusResponse))
 async def get_status(call: Reading) -> Response:
     """Return counts, the last run, what waits, and the next dream."""
     return reply({"scope": str(call.scope), **(await call.services.dreams.status()).to_json()})
 
 
-@router.get("/schedule", responses=answers(Schedule))
+@router.get("/schedule", responses=answers(ScheduleResponse))
 async def explain_schedule(call: Reading) -> Response:
     """Tell when the scope dreams next, and every gate that holds it back."""
     return reply((await call.services.dreams.explain()).to_json())
@@ -47,13 +47,13 @@ async def schedule_dream(call: Writing) -> Response:
     return reply(asked.to_json(), 202)
 
 
-@router.post("/schedule/pause", responses=answers(Paused))
+@router.post("/schedule/pause", responses=answers(PausedResponse))
 async def pause(call: Administering) -> Response:
     """Stop the dreams of the scope, in every process, until resume."""
     return await _paused(call, is_paused=True)
 
 
-@router.post("/schedule/resume", responses=answers(Paused))
+@router.post("/schedule/resume", responses=answers(PausedResponse))
 async def resume(call: Administering) -> Response:
     """Let the dreams of the scope run again."""
     return await _paused(call, is_paused=False)
@@ -66,7 +66,7 @@ async def _paused(call: ScopedCall, *, is_paused: bool) -> Response:
     return reply({"scope": str(call.scope), "paused": is_paused})
 
 
-@router.put("/switches", responses=answers(Switches))
+@router.put("/switches", responses=answers(SwitchesResponse))
 async def set_switches(call: Administering, body: SwitchChange) -> Response:
     """Switch dreams or learning on or off for the scope, or for one session of it."""
     given = body.model_fields_set
@@ -80,7 +80,7 @@ async def set_switches(call: Administering, body: SwitchChange) -> Response:
     return reply({"level": done.level.value, **told})
 
 
-@router.get("/usage", responses=answers(Usage))
+@router.get("/usage", responses=answers(UsageResponse))
 async def get_usage(
     call: Reading,
     since: Instant | None = None,
@@ -92,7 +92,7 @@ async def get_usage(
     return reply(usage_json(call.scope, rows, since=after, tokens_left=await dreams.tokens_left()))
 
 
-@router.get("/options", responses=answers(Options))
+@router.get("/options", responses=answers(OptionsResponse))
 async def get_options(call: Reading) -> Response:
     """Return every option of dreams in force, and who said so."""
     return reply({"options": [one.to_json() for one in call.services.dreams.effective_options()]})

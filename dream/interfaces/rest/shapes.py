@@ -7,13 +7,13 @@ from pydantic import BaseModel, ConfigDict
 from dream.interfaces.rest.bodies import Instant
 
 
-class Document(BaseModel):
+class ResponseBody(BaseModel):
     """What a client is sent."""
 
     model_config = ConfigDict(extra="allow")
 
 
-class Memory(Document):
+class MemoryResponse(ResponseBody):
     """One thing the agent knows."""
 
     id: str
@@ -30,28 +30,28 @@ class Memory(Document):
     reinforcement_count: int
 
 
-class MemoryPage(Document):
+class MemoryPage(ResponseBody):
     """Memories, the latest stored first; `next_cursor` is null on the last page."""
 
-    memories: list[Memory]
+    memories: list[MemoryResponse]
     next_cursor: str | None
 
 
-class Hit(Document):
+class HitResponse(ResponseBody):
     """An answer of recall."""
 
     score: float
-    entry: Memory
+    entry: MemoryResponse
 
 
-class Hits(Document):
+class HitsResponse(ResponseBody):
     """Answers, the best first."""
 
     query: str
-    hits: list[Hit]
+    hits: list[HitResponse]
 
 
-class History(Document):
+class HistoryResponse(ResponseBody):
     """Why a record is as it is: who wrote it, what runs did to it, where it came from."""
 
     writes: list[dict[str, Any]]
@@ -59,7 +59,7 @@ class History(Document):
     asked_by: dict[str, str]
 
 
-class Forgotten(Document):
+class ForgottenResponse(ResponseBody):
     """What a forget removed."""
 
     removed: list[str]
@@ -67,7 +67,7 @@ class Forgotten(Document):
     withheld: list[str]
 
 
-class Turn(Document):
+class TurnResponse(ResponseBody):
     """One message of a conversation."""
 
     id: str
@@ -78,20 +78,20 @@ class Turn(Document):
     recorded_at: Instant
 
 
-class TurnPage(Document):
+class TurnPage(ResponseBody):
     """Turns, the latest stored first; `next_cursor` is null on the last page."""
 
-    turns: list[Turn]
+    turns: list[TurnResponse]
     next_cursor: str | None
 
 
-class Sessions(Document):
+class SessionsResponse(ResponseBody):
     """Conversations and dreams, the newest first."""
 
     sessions: list[dict[str, Any]]
 
 
-class Context(Document):
+class ContextResponse(ResponseBody):
     """What a turn should see, as one block for the prompt."""
 
     text: str
@@ -102,7 +102,7 @@ class Context(Document):
     skills: list[str]
 
 
-class Skill(Document):
+class SkillResponse(ResponseBody):
     """A named procedure."""
 
     id: str
@@ -112,13 +112,13 @@ class Skill(Document):
     status: str
 
 
-class Skills(Document):
+class SkillsResponse(ResponseBody):
     """The catalogue."""
 
-    skills: list[Skill]
+    skills: list[SkillResponse]
 
 
-class Feedback(Document):
+class FeedbackResponse(ResponseBody):
     """One signal about the agent's work."""
 
     id: str
@@ -127,13 +127,13 @@ class Feedback(Document):
     summary: str
 
 
-class FeedbackList(Document):
+class FeedbackList(ResponseBody):
     """Signals, the newest first."""
 
-    feedback: list[Feedback]
+    feedback: list[FeedbackResponse]
 
 
-class Run(Document):
+class RunResponse(ResponseBody):
     """A run: its report; `state` is `finished`, `running` or `interrupted`, and before the end there is no outcome."""
 
     run_id: str
@@ -146,28 +146,28 @@ class Run(Document):
     passes: list[dict[str, Any]]
 
 
-class RunPage(Document):
+class RunPage(ResponseBody):
     """Runs, the newest first; `next_cursor` is null on the last page."""
 
-    runs: list[Run]
+    runs: list[RunResponse]
     next_cursor: str | None
 
 
-class Changes(Document):
+class ChangesResponse(ResponseBody):
     """What a run changed, record by record, before and after."""
 
     run_id: str
     changes: list[dict[str, Any]]
 
 
-class Plan(Document):
+class PlanResponse(ResponseBody):
     """What a run would change; apply it with its `plan_id`."""
 
     plan_id: str
     changes: Any
 
 
-class Proposal(Document):
+class ProposalResponse(ResponseBody):
     """A change that waits for a person."""
 
     proposal_id: str
@@ -176,35 +176,35 @@ class Proposal(Document):
     changes: list[dict[str, Any]]
 
 
-class Proposals(Document):
+class ProposalsResponse(ResponseBody):
     """All that wait, in the order they were proposed."""
 
-    proposals: list[Proposal]
+    proposals: list[ProposalResponse]
 
 
-class Question(Document):
+class QuestionResponse(ResponseBody):
     """What only a person can answer, with the memories it is about."""
 
     id: str
     cause: str
     state: str
-    members: list[Memory]
+    members: list[MemoryResponse]
 
 
-class Questions(Document):
+class QuestionsResponse(ResponseBody):
     """Questions, the oldest first."""
 
-    questions: list[Question]
+    questions: list[QuestionResponse]
 
 
-class DocumentText(Document):
+class DocumentResponse(ResponseBody):
     """A document of the workspace."""
 
     name: str
     text: str
 
 
-class Schedule(Document):
+class ScheduleResponse(ResponseBody):
     """When the scope dreams next, and what holds it back."""
 
     due_at: Instant | None
@@ -213,7 +213,7 @@ class Schedule(Document):
     gates: list[dict[str, Any]]
 
 
-class DreamRequested(Document):
+class DreamRequested(ResponseBody):
     """What became of a request for a dream."""
 
     scope: str
@@ -221,14 +221,14 @@ class DreamRequested(Document):
     reason: str | None
 
 
-class Paused(Document):
+class PausedResponse(ResponseBody):
     """Whether the dreams of the scope are paused."""
 
     scope: str
     paused: bool
 
 
-class Switches(Document):
+class SwitchesResponse(ResponseBody):
     """How a switch stands; null leaves it to the wider level."""
 
     level: str
@@ -237,7 +237,7 @@ class Switches(Document):
     learning: bool | None
 
 
-class Status(Document):
+class StatusResponse(ResponseBody):
     """How the scope stands."""
 
     scope: str
@@ -247,7 +247,7 @@ class Status(Document):
     paused: bool
 
 
-class Usage(Document):
+class UsageResponse(ResponseBody):
     """What models cost."""
 
     usage: list[dict[str, Any]]
@@ -255,13 +255,13 @@ class Usage(Document):
     tokens_left_today: int | None
 
 
-class Options(Document):
+class OptionsResponse(ResponseBody):
     """Every option in force, and who said so."""
 
     options: list[dict[str, Any]]
 
 
-class Imported(Document):
+class ImportedResponse(ResponseBody):
     """What an import added, knew already, and left out."""
 
     format: str
@@ -270,7 +270,7 @@ class Imported(Document):
     skipped: dict[str, dict[str, int]]
 
 
-class DreamingStatus(Document):
+class DreamingStatus(ResponseBody):
     """Options in force with their source, the latest run, and how many proposals wait."""
 
     effective_config: dict[str, Any]
@@ -278,7 +278,7 @@ class DreamingStatus(Document):
     pending_count: int
 
 
-class ProblemDocument(Document):
+class ProblemDocument(ResponseBody):
     """What is wrong (RFC 9457): `code` never changes, `detail` is one sentence for people."""
 
     type: str

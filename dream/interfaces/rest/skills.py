@@ -7,17 +7,17 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from agentcore.domain.records import to_image
 from agentcore.domain.skill import Skill as SkillRecord
 from agentcore.errors import UnknownRecordError
-from dream.interfaces.rest.bodies import NewSkill
+from dream.interfaces.rest.bodies import SkillRequest
 from dream.interfaces.rest.replies import answers, once, reply
 from dream.interfaces.rest.requests import IdempotencyKey, Reading, Writing
-from dream.interfaces.rest.shapes import History, Skill, Skills
+from dream.interfaces.rest.shapes import HistoryResponse, SkillResponse, SkillsResponse
 from dream.interfaces.serving.scoped_call import ScopedCall
 
 router = APIRouter(tags=["skills"])
 SkillName = Annotated[str, Path(min_length=1, max_length=512, description="A slash path, as mcp/email.")]
 
 
-@router.get("/skills", responses=answers(Skills))
+@router.get("/skills", responses=answers(SkillsResponse))
 async def list_skills(
     call: Reading,
     prefix: Annotated[str, Query(max_length=512, description="Only those whose name begins so.")] = "",
@@ -30,21 +30,21 @@ async def list_skills(
     return reply({"skills": [to_image(hit.skill) for hit in await call.services.skills.recall(query, k)]})
 
 
-@router.get("/skill-history/{name:path}", responses=answers(History))
+@router.get("/skill-history/{name:path}", responses=answers(HistoryResponse))
 async def why_skill(call: Reading, name: SkillName) -> Response:
     """Tell who wrote a skill, what runs did to it, and what it said before."""
     return reply((await call.services.dreams.why_skill(name)).to_json())
 
 
-@router.get("/skills/{name:path}", responses=answers(Skill))
+@router.get("/skills/{name:path}", responses=answers(SkillResponse))
 async def get_skill(call: Reading, name: SkillName) -> Response:
     """Return an active skill; it is no use of it."""
     return reply(to_image(await _get(call, name)))
 
 
-@router.put("/skills/{name:path}", responses=answers(Skill, says="Written."))
+@router.put("/skills/{name:path}", responses=answers(SkillResponse, says="Written."))
 async def save_skill(
-    request: Request, call: Writing, name: SkillName, body: NewSkill, key: IdempotencyKey = None
+    request: Request, call: Writing, name: SkillName, body: SkillRequest, key: IdempotencyKey = None
 ) -> Response:
     """Write a skill; an active one of that name is rewritten."""
 

@@ -90,7 +90,7 @@ async def bench(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asking:
+class _BenchModel:
     """Who answers the dreams.
 
     Args:
@@ -144,7 +144,7 @@ class _Answerers:
         return [(name, value) for name, value in told.items() if value]
 
 
-def _asking(what: Benchmark, who: _Answerers, record: Path | None) -> _Asking:
+def _asking(what: Benchmark, who: _Answerers, record: Path | None) -> _BenchModel:
     """Return who answers.
 
     Raises:
@@ -164,11 +164,11 @@ def _asking(what: Benchmark, who: _Answerers, record: Path | None) -> _Asking:
     options = _configured_model() if who.model else None
     path = record or who.replay
     recording = Recording.read(path, must_exist=bool(who.replay)) if path else None
-    return _Asking(options=options, folder=who.ask, recording=recording)
+    return _BenchModel(options=options, folder=who.ask, recording=recording)
 
 
 async def _dream(
-    session: CommandSession, head: dict[str, Any], found: Sequence[BenchmarkSample], asking: _Asking
+    session: CommandSession, head: dict[str, Any], found: Sequence[BenchmarkSample], asking: _BenchModel
 ) -> Exit:
     with session.screen.progress("Asking") as progress:
         asked = _counter(progress, len(SIDES) * sum(len(sample.questions) for sample in found))
