@@ -16,6 +16,8 @@ class Skip(StrEnum):
     """Something it requires is not there; the report names it."""
     NO_WORK = "no_work"
     """Nothing new since it last looked, no backlog, nothing due."""
+    TOO_FEW_TURNS = "too_few_turns"
+    """It leaves new turns for later, until there are as many as the options say, or the oldest is as old."""
     WORKSPACE = "workspace"
     """Its documents must be left alone; the report says why."""
     NOTHING_TO_CHANGE = "nothing_to_change"

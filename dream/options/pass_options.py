@@ -115,6 +115,10 @@ class ReadingOptions(Options):
     """New turns in such a question at most; fewer where an answer would not have room for what they hold."""
     whole_turns: bool = False
     """Whether an assistant's long turns stand in it whole, instead of the parts that people may refer to."""
+    wait_turns: int = Field(default=0, ge=0, le=10_000)
+    """Dreams that start by themselves leave new turns unread until so many are there; 0 to read whatever is new."""
+    wait_within: timedelta = Field(default=timedelta(hours=24), gt=timedelta(0))
+    """Turns are left unread for so long at most after the oldest of them was stored."""
 
 
 class ConsolidationOptions(Options):

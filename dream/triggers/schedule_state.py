@@ -61,6 +61,7 @@ class PassWork:
         is_waiting: Whether the work was there when it was looked for, whatever the clock says of *at*; only a date to
             come is not. It tells work found while a clock was ahead from such a date.
         items: How many items that work is about, for people; 0 if that is not known. It is not stored.
+        awaits: What else than the date it waits for, for people; "" for nothing. It is not stored.
     """
 
     name: str
@@ -68,6 +69,7 @@ class PassWork:
     asks_model: bool = False
     is_waiting: bool = False
     items: int = field(default=0, compare=False)
+    awaits: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

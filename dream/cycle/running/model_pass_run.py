@@ -67,7 +67,7 @@ class ModelPassRun(PassRun):
             return False
         if any(name in self.problems for name in self.model_pass.directives):
             return False
-        if await self.parts.storage.read(self.scope, self._full) is not None:
+        if await self.parts.storage.read(self.scope, self._full) is not None or await self.waits() is not None:
             return False
         return bool((await self.model_pass.has_work(await self.context())).pending)
 

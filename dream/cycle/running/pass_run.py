@@ -14,9 +14,10 @@ from agentcore.hosting.services import HostServices
 from agentcore.stores.storage import Origin, ReadView
 from agentcore.stores.values import Lease
 from dream.cycle.review_queue import ReviewQueue
-from dream.cycle.running.context import ContextFactory, waiting_notes
+from dream.cycle.running.context import ContextFactory, to_be_tried, waiting_notes
 from dream.cycle.running.run_envelope import people_before
 from dream.cycle.running.step_writer import StepWriter
+from dream.cycle.running.turn_wait import TurnWait, turn_wait
 from dream.domain.declaration import declared
 from dream.domain.proposal import Notes, Work
 from dream.domain.reasons import Skip
@@ -53,6 +54,7 @@ class PassRun:
         log_end: Position of the newest turn when the run began.
         obstacle: Why documents must be left alone; None if they need not.
         on_step: Given each step that was taken, as a plan takes it again.
+        by_itself: Whether nobody asked for the run: then it may wait for more turns.
         worked: How long its steps took so far, their commits included, in seconds.
         spent: What its calls cost, however far it came.
         rounds: What each round of its exchanges cost, where there was more than the first.
@@ -71,6 +73,7 @@ class PassRun:
     log_end: int = 0
     obstacle: str | None = None
     on_step: Callable[[str, StepDraft], None] | None = None
+    by_itself: bool = False
     worked: float = field(init=False)
     spent: Spent = field(default=Spent(), init=False)
     rounds: tuple[RoundCost, ...] = field(default=(), init=False)
@@ -126,11 +129,27 @@ class PassRun:
             full = await self.parts.storage.read(self.scope, self._full)
             if full is not None:
                 return self._report(PassOutcome.SKIPPED, full)
+            wait = await self.waits()
+            if wait is not None:
+                return self._report(PassOutcome.UNCHANGED, f"{Skip.TOO_FEW_TURNS}: {wait}")
             work = await self._has_work()
             if not work.pending and not work.reports:
                 return self._report(PassOutcome.UNCHANGED, Skip.NO_WORK)
         await self._take_steps()
         return await self.closing_report()
+
+    async def waits(self) -> TurnWait | None:
+        """Return what it waits for, in a dream that started by itself, before it reads new turns."""
+        if not self.by_itself:
+            return None
+        reads, now = declared(self.dream_pass).reads, self.parts.clock.now()
+
+        def look(view: ReadView) -> TurnWait | None:
+            if to_be_tried(view, self.options, self.name):
+                return None  # what waited is gone on with, and what is new is read beside it
+            return turn_wait(view, self.options, self.name, reads=reads, now=now)
+
+        return await self.parts.storage.read(self.scope, look)
 
     async def failed(self, error: Exception) -> PassReport:
         """Return the report of a pass that raised *error*; the next run looks again at what it did not finish."""

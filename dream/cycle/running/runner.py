@@ -372,6 +372,7 @@ class Runner:
             "on_step": wish.on_step,
             "log_readers": _log_readers(self._order, self._options, self._parts.capabilities),
             "log_end": log_end,
+            "by_itself": wish.booking is not None and not wish.booking.is_manual,
         }
         if isinstance(dream_pass, ModelPass):
             sent = start.run.directives

@@ -12,6 +12,7 @@ from agentcore.domain.capability import Capability
 from dream.cycle.forecast import model_context
 from dream.cycle.review_queue import awaits_review, is_full
 from dream.cycle.running.context import ContextFactory, has_room
+from dream.cycle.running.turn_wait import turn_wait
 from dream.domain.declaration import declared
 from dream.domain.reasons import WAITS_FOR_ROOM
 from dream.errors import InvalidDirectiveError
@@ -89,6 +90,12 @@ class Backlog:
             _log.warning("work_unknown", extra={"pass": one.name, "error": type(error).__name__})
             return PassWork(one.name, now, asks_model=asks, is_waiting=True)
         room = await self.parts.storage.read(scope, lambda view: self._room(view, one.name))
+        reads = declared(one).reads
+        wait = await self.parts.storage.read(
+            scope, lambda view: turn_wait(view, self.options, one.name, reads=reads, now=now)
+        )
+        if wait is not None and not room.waiting:
+            return PassWork(one.name, wait.until, asks_model=asks, awaits=f"({wait})")
         is_there = room.for_any and bool(work.pending or room.for_waiting)
         at = now if is_there else work.at
         if (room.waiting and not room.for_waiting) or (work.pending and not is_there):

@@ -25,6 +25,7 @@ _WORDS = {
     Skip.NOT_REQUESTED: "the run was asked for other passes",
     Skip.MISSING: "something it needs is not there",
     Skip.NO_WORK: "nothing new, no backlog, nothing due",
+    Skip.TOO_FEW_TURNS: "it waits for more turns",
     Skip.WORKSPACE: "its documents must be left alone",
     Skip.NOTHING_TO_CHANGE: "it looked, and found nothing that it may change",
     Skip.QUEUE_FULL: "enough proposals wait for you; approve or reject some first",

@@ -75,7 +75,7 @@ def standing_lines(session: CommandSession, standing: ScheduleStatus) -> Lines:
     if standing.backlog:
         yield from paragraph(f"To do now: {to_do(standing)}.", width)
     if later:
-        dated = ", ".join(f"{one.name} from {when(one.at)}" for one in later)
+        dated = ", ".join(f"{one.name} {one.awaits or f'from {when(one.at)}'}" for one in later)
         yield from paragraph(f"To do later: {dated}.", width)
     if standing.failures:
         yield from paragraph(f"{counted(standing.failures, 'run')} in a row failed.", width, tone=Tone.WARNING)
