@@ -10,6 +10,7 @@
     │   ├── InvalidLanguageError
     │   ├── ForgottenSourceError
     │   ├── InvalidBackupError
+    │   ├── RetiredEntryError
     │   └── UnknownRecordError
     ├── HostError                   the host cannot do this now
     │   ├── HostNotStartedError
@@ -99,6 +100,13 @@ class ForgottenSourceError(InvalidInputError):
             f"It rests on {source}, which a person had forgotten: "
             "leave that source out if somebody has said it anew since.",
         )
+
+
+class RetiredEntryError(InvalidInputError):
+    """An entry was to be changed that is archived or superseded."""
+
+    def __init__(self, *, entry_id: str, status: str) -> None:
+        super().__init__(f"The entry {entry_id} is {status}; restore it first.")
 
 
 class UnknownRecordError(InvalidInputError):

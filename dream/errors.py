@@ -18,6 +18,8 @@ AgentcoreError
     ├── UnknownProposalError        (also InvalidInputError)
     ├── UnknownQuestionError        (also InvalidInputError)
     ├── AnsweredQuestionError       (also InvalidInputError)
+    ├── NothingToRestoreError       (also InvalidInputError)
+    ├── UnknownMemberError          (also InvalidInputError)
     ├── UnknownDirectiveError       (also InvalidInputError)
     ├── InvalidDirectiveError       (also InvalidInputError)
     ├── InvalidVocabularyError      (also InvalidInputError)
@@ -164,6 +166,20 @@ class AnsweredQuestionError(DreamError, InvalidInputError):
         super().__init__(
             f"Question {question_id} is {state} by {by} already: `dream undo` of that run opens it again.",
         )
+
+
+class UnknownMemberError(DreamError, InvalidInputError):
+    """A question was answered with an entry that is none of its own."""
+
+    def __init__(self, *, value: str, members: Iterable[str]) -> None:
+        super().__init__(f"{value[:80]!r} is not one of its entries: choose among {', '.join(members)}.")
+
+
+class NothingToRestoreError(DreamError, InvalidInputError):
+    """An entry was to be restored that is active."""
+
+    def __init__(self, *, entry_id: str) -> None:
+        super().__init__(f"The entry {entry_id} is active already: there is nothing to restore.")
 
 
 class UnknownDirectiveError(DreamError, InvalidInputError):

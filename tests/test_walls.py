@@ -50,7 +50,7 @@ HOMES = {
     "rich": ("dream/interfaces/",),
     "fastapi": ("dream/interfaces/rest/",),
     "mcp": ("dream/interfaces/mcp/",),
-    "uvicorn": ("dream/interfaces/serving/process.py",),
+    "uvicorn": ("dream/interfaces/serving/process.py", "dream/interfaces/serving/connection.py"),
 }
 """What stands behind a seam is imported on its far side only."""
 

@@ -1,5 +1,6 @@
 """Names several scopes at once, as in `acme/*/*`."""
 
+import re
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -7,12 +8,16 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidScopeError
 
 _ANY = "*"
-_SPECIAL = frozenset("*?")
+_SPECIAL = re.compile(r"(?<!\\)[*?]")
+_ESCAPED = re.compile(r"\\([*?])")
+_LITERAL = re.compile(r"\\[*?]|\[")
 
 
 @dataclass(frozen=True, slots=True)
 class ScopePattern:
-    """Some scopes, by their three parts; in each, `*` stands for any characters and `?` for one.
+    r"""Some scopes, by their three parts; in each, `*` stands for any characters and `?` for one.
+
+    `\*` and `\?` stand for the characters themselves.
 
     Args:
         workspace: Which tenants or applications.
@@ -27,6 +32,8 @@ class ScopePattern:
         True
         >>> ScopePattern.parse("acme/*/ana").narrowness > ScopePattern.parse("acme/*/*").narrowness
         True
+        >>> ScopePattern.of(Scope("acme", "agent", "*")).matches(Scope("acme", "agent", "ana"))
+        False
     """
 
     workspace: str
@@ -36,8 +43,9 @@ class ScopePattern:
 
     def __post_init__(self) -> None:
         """Refuse what no scope could match."""
-        Scope(self.workspace, self.observer, self.observed)
-        object.__setattr__(self, "_parts", (self.workspace, self.observer, self.observed))
+        parts = (self.workspace, self.observer, self.observed)
+        Scope(*map(_plain, parts))
+        object.__setattr__(self, "_parts", parts)
 
     @classmethod
     def parse(cls, text: str) -> "ScopePattern":
@@ -47,10 +55,21 @@ class ScopePattern:
             raise InvalidScopeError(part="scope pattern", value=text)
         return cls(*parts)
 
+    @classmethod
+    def of(cls, scope: Scope) -> "ScopePattern":
+        """Return what names *scope* and no other, whatever characters it holds."""
+        parts = (scope.workspace, scope.observer, scope.observed)
+        return cls(*(re.sub(r"[*?]", r"\\\g<0>", part) for part in parts))
+
     @property
-    def is_scope(self) -> bool:
-        """Whether it names one scope and no others."""
-        return not any(_SPECIAL & set(part) for part in self._parts)
+    def scope(self) -> Scope | None:
+        """The one scope that it names; None if it may name several."""
+        return None if any(map(_SPECIAL.search, self._parts)) else Scope(*map(_plain, self._parts))
+
+    @property
+    def is_any_observer(self) -> bool:
+        """Whether it leaves open who remembers."""
+        return self.observer == _ANY
 
     @property
     def narrowness(self) -> tuple[int, int]:
@@ -59,7 +78,7 @@ class ScopePattern:
         A part without `*` and `?` counts for more than one with other characters beside them, and that for more than
         `*` alone. Of two that are equal in this the narrower one is that whose wider parts stand further right.
         """
-        ranks = [2 if not _SPECIAL & set(part) else 1 if part.strip(_ANY) else 0 for part in self._parts]
+        ranks = [2 if not _SPECIAL.search(part) else 1 if part.strip(_ANY) else 0 for part in self._parts]
         return sum(ranks), int("".join(map(str, ranks)))
 
     def matches(self, scope: Scope) -> bool:
@@ -71,6 +90,10 @@ class ScopePattern:
         return "/".join(self._parts)
 
 
+def _plain(part: str) -> str:
+    return _ESCAPED.sub(r"\1", part)
+
+
 def _matches(part: str, pattern: str) -> bool:
     # Brackets are characters like others here: fnmatch would read a set of characters.
-    return pattern == _ANY or fnmatchcase(part, pattern.replace("[", "[[]"))
+    return pattern == _ANY or fnmatchcase(part, _LITERAL.sub(lambda found: f"[{found[0][-1]}]", pattern))

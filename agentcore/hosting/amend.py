@@ -7,7 +7,7 @@ from typing import Any, Final, TypedDict
 from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import clean_category, clean_content, clean_tags
-from agentcore.errors import InvalidContentError, UnknownRecordError
+from agentcore.errors import RetiredEntryError, UnknownRecordError
 from agentcore.hosting.checks import clean_importance, clean_metadata, clean_subject_time, refuse_unknown
 from agentcore.stores.storage import UnitOfWork
 
@@ -92,5 +92,5 @@ def _active(unit: UnitOfWork, entry_id: str) -> MemoryEntry:
     if entry is None:
         raise UnknownRecordError(kind="entry", value=entry_id)
     if not entry.is_active:
-        raise InvalidContentError(field="change", problem=f"entry {entry_id} is {entry.status}; restore it first")
+        raise RetiredEntryError(entry_id=entry_id, status=entry.status)
     return entry

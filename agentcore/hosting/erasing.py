@@ -2,8 +2,8 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -50,12 +50,23 @@ class ErasureCertificate:
 
     def beyond_reach(self) -> list[str]:
         """Return a sentence for each place that an erasure does not reach."""
-        told = [f"{one.called} {one.place} of {to_text(one.made_at)} ({one.records:,} records)" for one in self.copies]
+        told = list(dict.fromkeys(map(_told_of_copy, self.copies)))
         told += [f"{calls:,} prompts that were sent to the model {model}" for model, calls in self.sent.items()]
         told += [f"{count:,} turns of the peer in {scope}" for scope, count in self.speaks_of]
         if self.documents:
             told.append("commits of the workspace, if it is a repository")
         return [*told, "copies made by other means: backups of the disk, replicas, exports written elsewhere"]
+
+    def told_to(self, reaches: Callable[[Scope], bool]) -> dict[str, object]:
+        """Return plain JSON values for somebody elsewhere: no paths, nothing of scopes that they do not reach.
+
+        Args:
+            reaches: Tells which scopes are theirs.
+        """
+        kept = tuple(replace(one, place="of the server", records=0) for one in self.copies)
+        spoken = tuple((scope, count) for scope, count in self.speaks_of if reaches(scope))
+        ours = replace(self, copies=kept, speaks_of=spoken, documents=tuple(Path(one).name for one in self.documents))
+        return ours.document()
 
     def document(self) -> dict[str, object]:
         """Return plain JSON values."""
@@ -165,6 +176,11 @@ class Eraser:
         return ErasureCertificate(
             erasures=tuple(erasures), documents=tuple(documents), copies=tuple(known), speaks_of=tuple(spoken.items())
         )
+
+
+def _told_of_copy(copy: KnownCopy) -> str:
+    held = f" ({copy.records:,} records)" if copy.records else ""
+    return f"{copy.called} {copy.place} of {to_text(copy.made_at)}{held}"
 
 
 def _look(view: ReadView) -> tuple[Erasure, list[KnownCopy]]:

@@ -12,10 +12,13 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.scope_pattern import ScopePattern
 from agentcore.errors import InvalidContentError, InvalidOptionsError
 from agentcore.hosting.checks import clean_member, clean_name
-from agentcore.stores.storage import Storage
+from agentcore.stores.storage import Storage, UnitOfWork
 
 PREFIX: Final = "dream_"
 """How secrets begin, so that scanners of repositories know them."""
+
+LOCAL: Final = "dream-serve"
+"""The name of the token that `dream serve` makes for clients on its machine; nobody else's token is called so."""
 
 _FRESH = timedelta(seconds=1)
 _KNOWN = 1_024
@@ -40,7 +43,7 @@ class AccessTokens:
         self,
         name: str,
         *,
-        scopes: Iterable[str],
+        scopes: Iterable[Scope | str],
         rights: Collection[Right | str],
         lifetime: timedelta | None = None,
     ) -> tuple[str, AccessToken]:
@@ -48,7 +51,8 @@ class AccessTokens:
 
         Args:
             name: What people call it, at most 64 characters.
-            scopes: The scopes it reaches, each with or without wildcards (`acme/*/*`).
+            scopes: The scopes it reaches: a `Scope` for that one alone, whatever its name; a text with or without
+                wildcards (`acme/*/*`).
             rights: What it may do there.
             lifetime: How long it holds; None for ever.
 
@@ -61,13 +65,15 @@ class AccessTokens:
         called = clean_name("name", name)
         if len(called) > 64 or not called.isprintable():
             raise InvalidContentError(field="name", problem="it must be at most 64 printable characters")
-        patterns = tuple(map(ScopePattern.parse, scopes))
+        if called == LOCAL:
+            raise InvalidContentError(field="name", problem="`dream serve` calls its own token so; choose another")
+        patterns = tuple(ScopePattern.of(one) if isinstance(one, Scope) else ScopePattern.parse(one) for one in scopes)
         given = frozenset(clean_member(Right, "right", right) for right in rights)
         if not patterns or not given:
             raise InvalidOptionsError(field="scopes and rights", value="none", allowed="give at least one of each")
         if lifetime is not None and lifetime <= timedelta():
             raise InvalidOptionsError(field="lifetime", value=lifetime, allowed="give more than nothing")
-        now, secret = self._clock.now(), PREFIX + secrets.token_urlsafe(32)
+        now = self._clock.now()
         token = AccessToken(
             name=called,
             scopes=patterns,
@@ -75,8 +81,23 @@ class AccessTokens:
             created_at=now,
             expires_at=None if lifetime is None else now + lifetime,
         )
+        secret = _new_secret()
         await self._storage.write(Scope.default(), lambda unit: unit.tokens.add(token, _digest(secret)))
         return secret, token
+
+    async def renew_local(self) -> str:
+        """Make the token for everything on this machine, and take back the one before; return its secret."""
+        everything = (ScopePattern("*", "*", "*"),)
+        now, secret = self._clock.now(), _new_secret()
+        token = AccessToken(name=LOCAL, scopes=everything, rights=frozenset({Right.ADMIN}), created_at=now)
+
+        def renew(unit: UnitOfWork) -> None:
+            unit.tokens.revoke(LOCAL)
+            unit.tokens.add(token, _digest(secret))
+
+        self._seen.clear()
+        await self._storage.write(Scope.default(), renew)
+        return secret
 
     async def list(self) -> "list[AccessToken]":
         """Return all tokens, revoked and expired ones too, the newest last."""
@@ -100,6 +121,10 @@ class AccessTokens:
                 self._seen.clear()
             self._seen[digest] = known = (now, token)
         return known[1] if known[1] is not None and known[1].holds(now) else None
+
+
+def _new_secret() -> str:
+    return PREFIX + secrets.token_urlsafe(32)
 
 
 def _digest(secret: str) -> str:

@@ -54,7 +54,7 @@ class WorkspaceTemplate:
         if self.pattern is not None:
             return self.pattern
         default = Scope.default()
-        here = ScopePattern(default.workspace, default.observer, default.observed)
+        here = ScopePattern.of(default)
         return _EVERY_SCOPE if _PLACE.search(self.text) else here
 
     def path(self, scope: Scope) -> Path:

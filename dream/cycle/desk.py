@@ -11,7 +11,7 @@ from agentcore.domain.question import Question, QuestionCause, QuestionState, Qu
 from agentcore.domain.records import Record
 from agentcore.domain.scope import Scope
 from agentcore.domain.text import clean_content
-from agentcore.errors import InvalidContentError, UnknownRecordError
+from agentcore.errors import InvalidContentError, RetiredEntryError, UnknownRecordError
 from agentcore.hosting.amend import MemoryChanges, checked
 from agentcore.hosting.checks import clean_text
 from agentcore.hosting.services import HostServices
@@ -39,7 +39,7 @@ from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Proposal
 from dream.domain.report import PassOutcome, PassReport, RunKind, RunReport
 from dream.domain.step import StepDraft
-from dream.errors import AnsweredQuestionError, UnknownQuestionError
+from dream.errors import AnsweredQuestionError, UnknownMemberError, UnknownQuestionError
 from dream.options import DreamOptions
 from dream.stores import dream_stores
 
@@ -363,7 +363,7 @@ def _active(view: ReadView, entry_id: str) -> MemoryEntry:
     if entry is None:
         raise UnknownRecordError(kind="entry", value=entry_id)
     if not entry.is_active:
-        raise InvalidContentError(field="change", problem=f"entry {entry_id} is {entry.status}; restore it first")
+        raise RetiredEntryError(entry_id=entry_id, status=entry.status)
     return entry
 
 
@@ -390,6 +390,5 @@ def _open_question(view: ReadView, prefix: str) -> Question:
 def _member(members: Sequence[MemoryEntry], prefix: str) -> MemoryEntry:
     found = [member for member in members if prefix and member.id.startswith(prefix)]
     if len(found) != 1:
-        names = ", ".join(member.id for member in members)
-        raise InvalidContentError(field="answer", problem=f"{prefix[:80]!r} is not one of its entries: {names}")
+        raise UnknownMemberError(value=prefix, members=[member.id for member in members])
     return found[0]

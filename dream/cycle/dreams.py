@@ -190,6 +190,7 @@ class Dreams(DreamRecords):
         now: datetime | None = None,
         max_outputs: int | None = None,
         on_pass: Callable[[PassReport], None] | None = None,
+        on_begin: Callable[[UnitOfWork, str], None] | None = None,
     ) -> RunReport:
         """Run one cycle now, or apply a stored plan.
 
@@ -202,6 +203,8 @@ class Dreams(DreamRecords):
             now: Judge as of this instant instead of the clock's, to simulate a later day.
             max_outputs: New records that it may write, in the place of `DreamOptions.max_outputs`.
             on_pass: Told of each pass as it ends.
+            on_begin: Called in the transaction that opens the run, with its id, so that what it writes is there with
+                the run or not at all.
 
         Raises:
             UnknownPassError: a pass was named that does not exist.
@@ -212,14 +215,21 @@ class Dreams(DreamRecords):
             StorageError: the database failed; the next run goes on from the last committed step.
         """
         if plan is not None:
-            return await self._watch.told(await (await self._plan_service()).apply(self._scope, plan))
+            applied = await (await self._plan_service()).apply(self._scope, plan, on_begin=on_begin)
+            return await self._watch.told(applied)
         gone_on: list[RunReport] = []
         booking = self._schedule_facade.booking(self._scope, is_whole=passes is None)
         runner = self._runner
         if max_outputs is not None:
             runner = Runner(self._parts, self._options.replace(max_outputs=max_outputs))
         report = await runner.run(
-            self._scope, passes=passes, now=clean_instant(now), gone_on=gone_on, booking=booking, on_pass=on_pass
+            self._scope,
+            passes=passes,
+            now=clean_instant(now),
+            gone_on=gone_on,
+            booking=booking,
+            on_pass=on_pass,
+            on_begin=on_begin,
         )
         for earlier in gone_on:
             await self._watch.told(earlier)

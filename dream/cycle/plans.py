@@ -1,7 +1,7 @@
 """Makes plans by the real runner on a copy of the database, and applies them step by step as a run would."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -78,8 +78,15 @@ class PlanService:
         await parts.storage.write(scope, keep)
         return plan
 
-    async def apply(self, scope: Scope, plan_id: str) -> RunReport:
+    async def apply(
+        self, scope: Scope, plan_id: str, *, on_begin: Callable[[UnitOfWork, str], None] | None = None
+    ) -> RunReport:
         """Take exactly the steps of a plan; what moved since it was made is refused as stale.
+
+        Args:
+            scope: Whose memory.
+            plan_id: Its id.
+            on_begin: Called in the transaction that opens the run, with its id.
 
         Raises:
             UnknownPlanError: no such plan in the scope, or it was applied already.
@@ -115,7 +122,7 @@ class PlanService:
             dream_stores(unit).plans.delete(plan.plan_id)
             unit.activity.notify()
 
-        return await carry_out(parts, options, opening, take, ending=end)
+        return await carry_out(parts, options, opening, take, ending=end, on_begin=on_begin)
 
 
 def _clear_the_way(unit: UnitOfWork) -> Forgets:

@@ -27,7 +27,7 @@ from dream.domain.proposal import Notes, Proposal, Refusal
 from dream.domain.reasons import NotUndone
 from dream.domain.report import PassOutcome, PassReport, RunKind, RunReport
 from dream.domain.step import StepDraft, StepReport
-from dream.errors import UnknownChangeError
+from dream.errors import NothingToRestoreError, UnknownChangeError
 from dream.options import DreamOptions
 from dream.stores import DreamStores, dream_stores
 from dream.stores.journal import PURGE
@@ -426,7 +426,7 @@ def _revival(view: ReadView, entry_id: str) -> tuple[MemoryEntry, MemoryEntry]:
     if entry is None:
         raise UnknownRecordError(kind="entry", value=entry_id)
     if entry.is_active:
-        raise InvalidContentError(field="entry", problem=f"{entry_id} is active already, there is nothing to restore")
+        raise NothingToRestoreError(entry_id=entry_id)
     if entry.is_conclusion and not view.conclusions.footing(entry).stands:
         missing = view.conclusions.footing(entry).missing
         problem = f"{entry_id} rests on {missing}, which is gone; restore that first"

@@ -132,6 +132,7 @@ class RunEnvelope:
         freeze: Returns what the run's row freezes, in the transaction that opens it; None for a run that is resumed.
         reads_documents: Whether what people wrote in the files of the workspace is read first.
         ending: Called in the transaction that closes it; by default whoever plans dreams looks again.
+        on_begin: Called with its id in the transaction that opens it, or before it goes on; None for nobody.
     """
 
     def __init__(
@@ -143,11 +144,13 @@ class RunEnvelope:
         freeze: Callable[[UnitOfWork], Mapping[str, Any]] | None = lambda _: {"passes": []},
         reads_documents: bool = True,
         ending: Callable[[UnitOfWork, RunReport], None] = lambda unit, _: unit.activity.notify(),
+        on_begin: Callable[[UnitOfWork, str], None] | None = None,
     ) -> None:
         self._parts = parts
         self._freeze = freeze
         self._reads_documents = reads_documents and parts.workspaces is not None
         self._ending = ending
+        self._on_begin = on_begin
         self._documents: Documents | None = None
         self.lease = lease
         self.report = report
@@ -161,7 +164,7 @@ class RunEnvelope:
         """Open the run's row, and read the files of the workspace."""
         from dream.cycle.documents.delivery import Documents  # noqa: PLC0415 - a host that only looks needs none
 
-        if self._freeze is not None:
+        if self._freeze is not None or self._on_begin is not None:
             self.frozen = await self._parts.storage.write(self.report.scope, self._open)
         self._documents = Documents(self._parts, self.report.scope)
         if self._reads_documents:
@@ -191,7 +194,10 @@ class RunEnvelope:
 
     def _open(self, unit: UnitOfWork) -> Mapping[str, Any]:
         frozen = {} if self._freeze is None else dict(self._freeze(unit))
-        dream_stores(unit).runs.open(self.report, frozen)
+        if self._freeze is not None:
+            dream_stores(unit).runs.open(self.report, frozen)
+        if self._on_begin is not None:
+            self._on_begin(unit, self.report.run_id)
         return frozen
 
     def _close(self, unit: UnitOfWork) -> None:

@@ -118,6 +118,7 @@ class _RunRequest:
     booking: Booking | None
     on_pass: Callable[[PassReport], None] | None
     on_step: Callable[[str, StepDraft], None] | None
+    on_begin: Callable[[UnitOfWork, str], None] | None
 
 
 class Runner:
@@ -173,6 +174,7 @@ class Runner:
         booking: Booking | None = None,
         on_pass: Callable[[PassReport], None] | None = None,
         on_step: Callable[[str, StepDraft], None] | None = None,
+        on_begin: Callable[[UnitOfWork, str], None] | None = None,
     ) -> RunReport:
         """Run one cycle, going on with an interrupted one first.
 
@@ -184,6 +186,8 @@ class Runner:
             booking: Its place in the schedule of the scope; None for a run that has none, as on a copy.
             on_pass: Told of each pass as it ends.
             on_step: Given each step that was taken, with the name of its pass, as a plan takes it again.
+            on_begin: Called in the transaction that opens the run whose report is returned, or goes on with it, with
+                its id; where it raises NotAdmittedError, nothing has begun.
 
         Raises:
             UnknownPassError: a pass was named that does not exist.
@@ -196,7 +200,7 @@ class Runner:
         try:
             with scope_boundary(scope):
                 async with dream_lease(self._parts, scope, self._options.lease, admit=admit) as lease:
-                    wish = _RunRequest(names, now, gone_on, booking, on_pass, on_step)
+                    wish = _RunRequest(names, now, gone_on, booking, on_pass, on_step, on_begin)
                     return await self._led(scope, lease, wish)
         except NotAdmittedError as error:
             return deferred(asked_for(self._parts, scope, RunKind.DREAM, None), error.reason)
@@ -211,14 +215,14 @@ class Runner:
             async with people_before(self._parts, self._options, scope).watching():
                 if resumed is not None:
                     is_all = resumed.run.passes == wish.names and wish.now is None
-                    held = wish if is_all else dataclasses.replace(wish, booking=None)
+                    held = wish if is_all else dataclasses.replace(wish, booking=None, on_begin=None)
                     report = await self._dream(lease, resumed, held)
                     if is_all:
                         return report
                     if wish.gone_on is not None:
                         wish.gone_on.append(report)
                 return await self._dream(lease, await self._begun(scope, wish.names, wish.now), wish)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, NotAdmittedError):
             await self._give_up(scope, wish.booking)
             raise
 
@@ -300,7 +304,14 @@ class Runner:
 
         if booking is not None:
             report = dataclasses.replace(report, trigger=booking.trigger.value, missed=booking.missed)
-        envelope = RunEnvelope(self._parts, lease, report, freeze=None if report.resumed else freeze, ending=end)
+        envelope = RunEnvelope(
+            self._parts,
+            lease,
+            report,
+            freeze=None if report.resumed else freeze,
+            ending=end,
+            on_begin=wish.on_begin,
+        )
         async with envelope as run:
             log_end = start.run.log_end if report.resumed else run.frozen["log_end"]
             sharing = await self._read_together(run, start, wish, log_end)

@@ -11,10 +11,37 @@ from starlette.responses import Response
 
 from agentcore.errors import AgentcoreError
 from dream.interfaces.release import installed_version
-from dream.interfaces.rest import conversations, desk, exchange, memories, review, runs, scope, skills, workspace
+from dream.interfaces.rest import (
+    backups,
+    conversations,
+    desk,
+    erasures,
+    exchange,
+    memories,
+    off_limits,
+    review,
+    runs,
+    scope,
+    skills,
+    workspace,
+)
 from dream.interfaces.serving.problems import MEDIA_TYPE, Problem, answer_problem
 
 PREFIX = "/api/v1"
+_PARTS = (
+    memories,
+    conversations,
+    skills,
+    runs,
+    review,
+    desk,
+    workspace,
+    scope,
+    off_limits,
+    exchange,
+    erasures,
+    backups,
+)
 _ABOUT = "A memory for AI agents that looks after itself. Routes take a token and, by `scope`, whose memory."
 
 
@@ -31,7 +58,7 @@ def api() -> FastAPI:
         redirect_slashes=False,
     )
     routes = APIRouter(prefix=PREFIX)
-    for part in (memories, conversations, skills, runs, review, desk, workspace, scope, exchange):
+    for part in _PARTS:
         routes.include_router(part.router)
     app.include_router(routes)
     app.add_exception_handler(RequestValidationError, _invalid)

@@ -2,13 +2,25 @@
 
 import re
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.config import JsonDict
+
+from agentcore.hosting.checks import MAX_NAME
+
+NAME: Final[JsonDict] = {"format": "name"}
+"""One line that is not blank."""
+PART: Final[JsonDict] = {"format": "scope-part"}
+"""A part of a scope: no slash, and not blank."""
+VISIBLE: Final[JsonDict] = {"format": "visible-text"}
+"""Text that is not blank."""
+SUBJECT_TIME: Final[JsonDict] = {"format": "subject-time"}
+"""A time that a text is about, as exactly as it is known."""
 
 Id = Annotated[str, Field(min_length=1, max_length=64)]
-Text = Annotated[str, Field(min_length=1, max_length=100_000)]
-Name = Annotated[str, Field(min_length=1, max_length=512)]
+Text = Annotated[str, Field(min_length=1, max_length=100_000, json_schema_extra=VISIBLE)]
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME, json_schema_extra=NAME)]
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]")
 
 
@@ -19,13 +31,31 @@ def _written(value: object) -> object:
     raise ValueError("write an instant as in 2025-06-14T09:00:00Z")
 
 
-Instant = Annotated[datetime, BeforeValidator(_written)]
+Instant = Annotated[datetime, BeforeValidator(_written), Field(strict=False)]
+
+
+def _whole(value: object) -> object:
+    """Take 50.0 for 50, as JSON does."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+WHOLE = BeforeValidator(_whole)
+
+
+def _each_once(named: list[str]) -> list[str]:
+    if len(set(named)) < len(named):
+        raise ValueError("name each once")
+    return named
+
+
+_EACH_ONCE = AfterValidator(_each_once)
+_UNIQUE: Final[JsonDict] = {"uniqueItems": True}
 
 
 class Body(BaseModel):
     """What a client sends: nothing but what is listed."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class NewMemory(Body):
@@ -35,9 +65,9 @@ class NewMemory(Body):
     category: Annotated[str, Field(max_length=1_000)] | None = None
     tags: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=100)] = []
     importance: Annotated[float, Field(ge=0, le=1)] = 0.5
-    subject_time: Annotated[str, Field(max_length=100)] | None = None
+    subject_time: Annotated[str, Field(max_length=100, json_schema_extra=SUBJECT_TIME)] | None = None
     occurred_at: Instant | None = None
-    metadata: dict[str, str] | None = None
+    metadata: dict[Name, str] | None = None
     pinned: bool = False
     trust: Literal["untrusted", "inferred", "stated"] = "stated"
 
@@ -49,22 +79,22 @@ class MemoryChange(Body):
     category: Annotated[str, Field(max_length=1_000)] | None = None
     tags: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=100)] = Field(default_factory=list)
     importance: Annotated[float, Field(ge=0, le=1)] = Field(default_factory=float)
-    subject_time: Annotated[str, Field(max_length=100)] | None = None
-    metadata: dict[str, str] | None = None
+    subject_time: Annotated[str, Field(max_length=100, json_schema_extra=SUBJECT_TIME)] | None = None
+    metadata: dict[Name, str] | None = None
     pinned: bool = Field(default_factory=bool)
 
 
 class ReasonRequest(Body):
     """Why, for people."""
 
-    reason: Annotated[str, Field(min_length=1, max_length=2_000)]
+    reason: Annotated[str, Field(min_length=1, max_length=2_000, json_schema_extra=VISIBLE)]
 
 
 class NewTurn(Body):
     """One message of a conversation."""
 
     role: Literal["user", "assistant", "system", "tool"]
-    content: Annotated[str, Field(min_length=1, max_length=6_000_000)]
+    content: Annotated[str, Field(min_length=1, max_length=6_000_000, json_schema_extra=VISIBLE)]
     speaker: Name | None = None
     occurred_at: Instant | None = None
     generated: bool = False
@@ -75,13 +105,13 @@ class ContextAsked(Body):
 
     session_id: Name
     message: Annotated[str, Field(max_length=100_000)]
-    budget_tokens: Annotated[int, Field(ge=0, le=1_000_000)] = 1_500
+    budget_tokens: Annotated[int, Field(ge=0, le=1_000_000), WHOLE] = 1_500
 
 
 class SkillRequest(Body):
     """A procedure in Markdown."""
 
-    summary: Annotated[str, Field(min_length=1, max_length=1_000)]
+    summary: Annotated[str, Field(min_length=1, max_length=1_000, json_schema_extra=VISIBLE)]
     content: Text
     see_also: Annotated[list[Name], Field(max_length=100)] = []
 
@@ -90,10 +120,10 @@ class NewFeedback(Body):
     """How the agent did."""
 
     session_id: Name
-    kind: Name
-    summary: Annotated[str, Field(min_length=1, max_length=10_000)]
+    kind: Literal["correction", "tool_failure", "session_summary", "thumbs_up", "thumbs_down", "wisp_correction"]
+    summary: Annotated[str, Field(min_length=1, max_length=10_000, json_schema_extra=VISIBLE)]
     detail: Annotated[str, Field(max_length=100_000)] | None = None
-    rating: Name | None = None
+    rating: Literal["poor", "fair", "good", "excellent"] | None = None
     occurred_at: Instant | None = None
 
 
@@ -102,7 +132,7 @@ class RunAsked(Body):
 
     passes: Annotated[list[Name], Field(min_length=1, max_length=100)] | None = None
     plan: Id | None = None
-    max_outputs: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    max_outputs: Annotated[int, Field(ge=1, le=10_000), WHOLE] | None = None
 
 
 class PlanAsked(Body):
@@ -115,7 +145,7 @@ class UndoAsked(Body):
     """What of a run shall be taken back; all of it if nothing is named."""
 
     pass_name: Annotated[str | None, Field(alias="pass", min_length=1, max_length=64)] = None
-    change: Annotated[int, Field(ge=1, le=2**31)] | None = None
+    change: Annotated[int, Field(ge=1, le=2**31), WHOLE] | None = None
 
 
 class DecisionRequest(Body):
@@ -124,27 +154,43 @@ class DecisionRequest(Body):
     proposals: Annotated[list[Id], Field(min_length=1, max_length=500)]
 
 
+def _one_way(name: str, said: dict[str, Any]) -> dict[str, Any]:
+    others = {other: {"enum": [None, False]} for other in ("keep", "text", "distinct", "dismiss") if other != name}
+    return {"required": [name], "properties": {name: said, **others}}
+
+
 class AnswerRequest(Body):
     """How a question is answered: in exactly one of four ways."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [
+                _one_way("keep", {"type": "string"}),
+                _one_way("text", {"type": "string"}),
+                _one_way("distinct", {"const": True}),
+                _one_way("dismiss", {"const": True}),
+            ]
+        }
+    )
 
     keep: Id | None = None
     text: Text | None = None
     distinct: bool = False
     dismiss: bool = False
-    why: Annotated[str, Field(max_length=2_000)] | None = None
+    why: Annotated[str, Field(min_length=1, max_length=2_000, json_schema_extra=VISIBLE)] | None = None
 
 
 class Confirmation(Body):
     """Why a memory holds, for people."""
 
-    why: Annotated[str, Field(max_length=2_000)] | None = None
+    why: Annotated[str, Field(min_length=1, max_length=2_000, json_schema_extra=VISIBLE)] | None = None
 
 
 class Distinction(Body):
     """Memories that differ."""
 
-    memories: Annotated[list[Id], Field(min_length=2, max_length=100)]
-    why: Annotated[str, Field(max_length=2_000)] | None = None
+    memories: Annotated[list[Id], Field(min_length=2, max_length=100, json_schema_extra=_UNIQUE), _EACH_ONCE]
+    why: Annotated[str, Field(min_length=1, max_length=2_000, json_schema_extra=VISIBLE)] | None = None
 
 
 class Merge(Distinction):

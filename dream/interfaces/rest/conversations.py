@@ -6,8 +6,9 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from agentcore.domain.records import RecordKind, to_image
 from agentcore.errors import UnknownRecordError
+from agentcore.hosting.checks import MAX_NAME
 from dream.interfaces.documents import forgotten_json, session_json
-from dream.interfaces.rest.bodies import ContextAsked, Instant, NewFeedback, NewTurn
+from dream.interfaces.rest.bodies import NAME, ContextAsked, Instant, NewFeedback, NewTurn
 from dream.interfaces.rest.replies import answers, once, reply
 from dream.interfaces.rest.requests import (
     Administering,
@@ -34,7 +35,8 @@ from dream.interfaces.serving.receipts import Records
 from dream.interfaces.serving.scoped_call import ScopedCall
 
 router = APIRouter()
-SessionId = Annotated[str, Path(min_length=1, max_length=512, description="The id of the conversation.")]
+_SESSION = "The id of the conversation."
+SessionId = Annotated[str, Path(min_length=1, max_length=MAX_NAME, json_schema_extra=NAME, description=_SESSION)]
 
 
 @router.get("/conversations", tags=["conversations"], responses=answers(SessionsResponse))
@@ -93,6 +95,16 @@ async def _turn_again(call: ScopedCall, records: Records) -> Response:
     if turn is None:
         raise UnknownRecordError(kind="turn", value=named)
     return reply(to_image(turn), 201)
+
+
+@router.get(
+    "/conversations/{session_id}/forgetting",
+    tags=["conversations"],
+    responses=answers(ForgottenResponse, says="What a forget would remove now."),
+)
+async def preview_forget_conversation(call: Administering, session_id: SessionId) -> Response:
+    """Show what forgetting a conversation would remove; nothing is changed."""
+    return reply(forgotten_json(await call.services.conversation.preview_forget(session_id=session_id)))
 
 
 @router.delete("/conversations/{session_id}", tags=["conversations"], responses=answers(ForgottenResponse))

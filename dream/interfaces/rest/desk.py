@@ -11,9 +11,9 @@ from dream.domain.report import RunReport
 from dream.interfaces.rest.bodies import AnswerRequest, Confirmation, Distinction, Merge
 from dream.interfaces.rest.replies import answers, once, reply
 from dream.interfaces.rest.requests import IdempotencyKey, Reading, RecordId, Reviewing
-from dream.interfaces.rest.runs import RUN, run_again
+from dream.interfaces.rest.runs import run_again
 from dream.interfaces.rest.shapes import QuestionResponse, QuestionsResponse, RunResponse
-from dream.interfaces.serving.receipts import Records
+from dream.interfaces.serving.receipts import RUN, Records
 from dream.interfaces.serving.scoped_call import ScopedCall
 from dream.stores import dream_stores
 

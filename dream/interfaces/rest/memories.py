@@ -4,15 +4,16 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
-from agentcore.domain.memory import MemoryEntry, Status, Trust
+from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
 from agentcore.domain.records import RecordKind, entry_json
 from agentcore.errors import UnknownRecordError
 from agentcore.hosting.amend import MemoryChanges
+from agentcore.hosting.checks import MAX_NAME
 from agentcore.hosting.recall_filters import RecallFilters
 from agentcore.hosting.remember import MemoryFields
 from dream.domain.report import RunKind
 from dream.interfaces.documents import forgotten_json, hit_json
-from dream.interfaces.rest.bodies import Instant, MemoryChange, NewMemory, ReasonRequest
+from dream.interfaces.rest.bodies import NAME, SUBJECT_TIME, Instant, MemoryChange, NewMemory, ReasonRequest
 from dream.interfaces.rest.replies import answers, guarded, once, reply
 from dream.interfaces.rest.requests import (
     Administering,
@@ -42,6 +43,7 @@ from dream.interfaces.serving.receipts import Records
 from dream.interfaces.serving.scoped_call import ScopedCall
 
 router = APIRouter(prefix="/memories", tags=["memories"])
+_ABOUT = "A time, as 2025-05 or 1995..2003."
 _TAG = "The version of the record, for If-Match."
 Category = Annotated[str | None, Query(min_length=1, max_length=1_000, description="This and everything below it.")]
 Tags = Annotated[list[str] | None, Query(max_length=50, description="All of these.")]
@@ -97,11 +99,13 @@ async def search(
     k: Annotated[int, Query(ge=1, le=100, description="How many at most.")] = 10,
     category: Category = None,
     tag: Tags = None,
-    level: Annotated[str | None, Query(max_length=32)] = None,
-    about: Annotated[str | None, Query(max_length=100, description="A time, as 2025-05 or 1995..2003.")] = None,
+    level: Annotated[Level | None, Query(description="Only those of this level.")] = None,
+    about: Annotated[str | None, Query(max_length=100, json_schema_extra=SUBJECT_TIME, description=_ABOUT)] = None,
     created_after: Instant | None = None,
     created_before: Instant | None = None,
-    session_id: Annotated[str | None, Query(min_length=1, max_length=512, description="Whose need it is.")] = None,
+    session_id: Annotated[
+        str | None, Query(min_length=1, max_length=MAX_NAME, json_schema_extra=NAME, description="Whose need it is.")
+    ] = None,
     explain: Annotated[bool, Query(description="Say how each score came about; then nothing counts as used.")] = False,
 ) -> Response:
     """Find the memories that answer a question best."""

@@ -65,7 +65,6 @@ async def once(
     again: Callable[[Records], Awaitable[Response]],
     *,
     names: Callable[[UnitOfWork], Records] | None = None,
-    begun: Callable[[Response], Records] | None = None,
 ) -> Response:
     """Carry a request out, or give its answer again if it was sent before with the same key.
 
@@ -76,18 +75,23 @@ async def once(
         work: Carries it out.
         again: Makes the answer of what it wrote.
         names: What the receipt shall name, where that is no record it writes.
-        begun: What it shall name where the request only begins something: the receipt is written after that.
     """
-    only = Once(
-        call=call,
-        key=key,
-        digest="" if key is None else await digest_of(request),
-        new_id=request.app.state.new_id,
-        names=names,
-    )
+    return await carried_out(await once_of(request, call, key, names=names), work, again)
+
+
+async def once_of(
+    request: Request, call: ScopedCall, key: str | None, *, names: Callable[[UnitOfWork], Records] | None = None
+) -> Once:
+    """Return a request that is carried out once; see `once`."""
+    digest = "" if key is None else await digest_of(request)
+    return Once(call=call, key=key, digest=digest, new_id=request.app.state.new_id, names=names)
+
+
+async def carried_out(
+    only: Once, work: Callable[[], Awaitable[Response]], again: Callable[[Records], Awaitable[Response]]
+) -> Response:
+    """Carry it out, or give its answer again; see `once`."""
     answer, is_repeated = await only.run(work, again)
-    if begun is not None and not is_repeated:
-        await only.keep(begun(answer))
     if is_repeated:
         answer.headers["Idempotency-Replayed"] = "true"
     return answer

@@ -21,21 +21,27 @@ from dream.interfaces.serving.problems import Problem
 from dream.interfaces.serving.run_desk import RunDesk
 from dream.interfaces.serving.scoped_call import ScopedCall
 
+_CURSOR: Final = "The `next_cursor` of the page before."
 Limit = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
-Cursor = Annotated[str | None, Query(max_length=300, description="The `next_cursor` of the page before.")]
+Cursor = Annotated[str | None, Query(max_length=300, json_schema_extra={"format": "cursor"}, description=_CURSOR)]
 RecordId = Annotated[str, Path(min_length=1, max_length=64, description="The id of the record.")]
 ScopeName = Annotated[
     str | None,
     Query(
         alias="scope",
-        max_length=400,
+        max_length=386,
+        json_schema_extra={"format": "scope"},
         description="Whose memory, as WORKSPACE/OBSERVER/OBSERVED; else the one that the token names, or the default.",
     ),
 ]
 _KEY: Final = "The client's name for this request: sent again within a day it is carried out once."
-IdempotencyKey = Annotated[str | None, Header(alias="Idempotency-Key", max_length=255, description=_KEY)]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(alias="Idempotency-Key", max_length=255, json_schema_extra={"format": "idempotency-key"}, description=_KEY),
+]
+_TAG: Final = "The ETag that the record must still have."
 IfMatch = Annotated[
-    str | None, Header(alias="If-Match", max_length=100, description="The ETag that the record must still have.")
+    str | None, Header(alias="If-Match", max_length=100, json_schema_extra={"format": "etag"}, description=_TAG)
 ]
 
 

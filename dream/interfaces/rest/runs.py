@@ -1,24 +1,24 @@
 """Serves runs: list, start, watch, what they changed, undo; and plans."""
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Request, Response
 
+from agentcore.stores.acting import acting_as
 from agentcore.stores.storage import UnitOfWork
 from dream.domain.report import RunKind, RunReport
 from dream.interfaces.documents import run_json
 from dream.interfaces.rest.bodies import PlanAsked, RunAsked, UndoAsked
-from dream.interfaces.rest.replies import EventStream, answers, once, reply
+from dream.interfaces.rest.replies import EventStream, answers, carried_out, once, once_of, reply
 from dream.interfaces.rest.requests import Cursor, IdempotencyKey, Limit, Reading, RunDeskOf, Writing
-from dream.interfaces.rest.shapes import ChangesResponse, PlanResponse, ResponseBody, RunPage, RunResponse
-from dream.interfaces.serving.receipts import Records
+from dream.interfaces.rest.shapes import ChangesResponse, PlanResponse, RunPage, RunResponse
+from dream.interfaces.serving.receipts import RUN, Records
 from dream.interfaces.serving.scoped_call import ScopedCall
 from dream.stores import dream_stores
 
 router = APIRouter(tags=["runs"])
 RunId = Annotated[str, Path(min_length=1, max_length=300, pattern=r"^[^/]+$", description="The id of the run.")]
-RUN = "run"
 
 
 @router.get("/runs", responses=answers(RunPage))
@@ -39,18 +39,19 @@ async def start_run(
     request: Request, call: Writing, desk: RunDeskOf, body: RunAsked, key: IdempotencyKey = None
 ) -> Response:
     """Dream now, or apply a plan exactly; 409 with `run_id` while another run is under way."""
+    only = await once_of(request, call, key)
 
     async def work() -> Response:
-        report = await desk.begin(call, passes=body.passes, plan=body.plan, max_outputs=body.max_outputs)
-        return await _begun(call, report)
+        options = {"plan": body.plan, "max_outputs": body.max_outputs}
+        return await _begun(call, await desk.begin(call, passes=body.passes, on_begin=only.keep_begun, **options))
 
     async def again(records: Records) -> Response:
-        return await _begun(call, await _report(call, records[0][1]))
+        report = await _report(call, records[0][1])
+        if report.finished_at is None and report.kind is RunKind.DREAM:
+            report = await desk.gone_on(call, report, passes=body.passes)
+        return await _begun(call, report)
 
-    def begun(answer: Response) -> Records:
-        return [(RUN, answer.headers["Location"].rpartition("/")[2])]
-
-    return await once(request, call, key, work, again, begun=begun)
+    return await carried_out(only, work, again)
 
 
 @router.get("/runs/{run_id}", responses=answers(RunResponse))
@@ -67,14 +68,25 @@ async def get_changes(call: Reading, run_id: RunId) -> Response:
     return reply({"run_id": report.run_id, "changes": [row.to_json() for row in rows]})
 
 
-class Events(ResponseBody):
-    """Server-sent events: `progress` whenever a step is committed, `done` with the report at the end."""
+_EVENTS = "Server-sent events: `progress` whenever a step is committed, `done` with the report at the end."
+_EVENT: Final = {
+    "type": "object",
+    "required": ["event", "data"],
+    "properties": {
+        "event": {"enum": ["progress", "done"]},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+    },
+}
+_STREAM: Final = {"description": _EVENTS, "content": {"text/event-stream": {"schema": _EVENT}}}
 
 
 @router.get(
     "/runs/{run_id}/events",
     response_class=EventStream,
-    responses={**answers(Events), 200: {"description": Events.__doc__, "content": {"text/event-stream": {}}}},
+    responses={
+        **answers(RunResponse),
+        200: {"description": _EVENTS, "content": {"text/event-stream": {"schema": _EVENT}}},
+    },
 )
 async def watch_run(call: Reading, desk: RunDeskOf, run_id: RunId) -> Response:
     """Follow a run, of this process or another, until it is over."""
@@ -99,7 +111,8 @@ async def undo_run(
 @router.post("/plans", status_code=201, responses=answers(PlanResponse, 201, says="Made; apply it with POST /runs."))
 async def make_plan(call: Writing, body: PlanAsked) -> Response:
     """Show what a run would change: the real runner on a copy. The plan is kept."""
-    return reply((await call.services.dreams.plan(passes=body.passes)).to_json(), 201)
+    with acting_as(call.caller.actor):
+        return reply((await call.services.dreams.plan(passes=body.passes)).to_json(), 201)
 
 
 def under_way(kind: RunKind) -> Callable[[UnitOfWork], Records]:

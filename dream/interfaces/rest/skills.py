@@ -7,14 +7,15 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from agentcore.domain.records import to_image
 from agentcore.domain.skill import Skill as SkillRecord
 from agentcore.errors import UnknownRecordError
-from dream.interfaces.rest.bodies import SkillRequest
+from agentcore.hosting.checks import MAX_NAME
+from dream.interfaces.rest.bodies import NAME, SkillRequest
 from dream.interfaces.rest.replies import answers, once, reply
 from dream.interfaces.rest.requests import IdempotencyKey, Reading, Writing
 from dream.interfaces.rest.shapes import HistoryResponse, SkillResponse, SkillsResponse
 from dream.interfaces.serving.scoped_call import ScopedCall
 
 router = APIRouter(tags=["skills"])
-SkillName = Annotated[str, Path(min_length=1, max_length=512, description="A slash path, as mcp/email.")]
+SkillName = Annotated[str, Path(min_length=1, max_length=MAX_NAME, json_schema_extra=NAME, description="A slash path.")]
 
 
 @router.get("/skills", responses=answers(SkillsResponse))

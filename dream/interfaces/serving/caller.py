@@ -45,7 +45,7 @@ class Caller:
     def local_agent(cls, scope: Scope, *, is_read_only: bool) -> "Caller":
         """Return the agent that started this process, which it could as well do without it."""
         rights = frozenset({Right.READ}) if is_read_only else frozenset(Right)
-        return cls(actor=AGENT, scopes=(ScopePattern.parse(str(scope)),), rights=rights)
+        return cls(actor=AGENT, scopes=(ScopePattern.of(scope),), rights=rights)
 
     def may(self, right: Right) -> bool:
         """Tell whether it has *right*."""
@@ -61,6 +61,20 @@ class Caller:
             remedy = f"`dream token create NAME --right {right.value}` makes one that does"
             raise NotAllowedError(problem=f"The token does not give the right to {right.value}", remedy=remedy)
 
+    def reaches(self, scope: Scope) -> bool:
+        """Tell whether it reaches *scope*."""
+        return any(pattern.matches(scope) for pattern in self.scopes)
+
+    def reaches_all(self, workspace: str, observed: str) -> bool:
+        """Tell whether it reaches all scopes of a workspace that are about a peer, whoever remembers."""
+        anyone = [pattern for pattern in self.scopes if pattern.is_any_observer]
+        return any(pattern.matches(Scope(workspace, "any", observed)) for pattern in anyone)
+
+    @property
+    def reaches_everything(self) -> bool:
+        """Whether it reaches all scopes there are and will be."""
+        return ScopePattern.parse("*/*/*") in self.scopes
+
     def scope(self, named: str | None) -> Scope:
         """Return the scope that is meant: the named one, else the only one of the token, else the default one.
 
@@ -71,8 +85,7 @@ class Caller:
         if named is not None:
             scope = Scope.parse(named)
         else:
-            only = self.scopes[0] if len(self.scopes) == 1 and self.scopes[0].is_scope else None
-            scope = Scope.default() if only is None else Scope.parse(str(only))
-        if not any(pattern.matches(scope) for pattern in self.scopes):
+            scope = (self.scopes[0].scope if len(self.scopes) == 1 else None) or Scope.default()
+        if not self.reaches(scope):
             raise NotAllowedError(problem="The token does not reach this scope", remedy="name one that it reaches")
         return scope

@@ -19,6 +19,7 @@ MCP: Final = "/mcp"
 IMPORT: Final = "/api/v1/import"
 RUNS: Final = "/api/v1/runs/"
 EVENTS: Final = "/events"
+_TAKE_LONG: Final = frozenset({IMPORT, f"{API}v1/export", f"{API}v1/backups", f"{API}v1/erasures"})
 _CORS_METHODS: Final = "GET, POST, PUT, PATCH, DELETE"
 _CORS_HEADERS: Final = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Mcp-Protocol-Version"
 _CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="dream"'}
@@ -113,7 +114,10 @@ class Gatekeeper:
         bucket.left -= 1
 
     def _bounded(self, path: str, headers: Headers, receive: Receive) -> Receive:
-        most = self._options.import_body if path == IMPORT else self._options.body
+        is_import = path == IMPORT
+        most = self._options.import_body if is_import else self._options.body
+        time = self._options.import_time if is_import else self._options.body_time
+        until = asyncio.get_running_loop().time() + time.total_seconds()
         said = f"The body is too long: send {most:,} bytes at most."
         too_long = Problem(status=413, code="body_too_large", detail=said)
         declared = headers.get("content-length", "0")
@@ -126,7 +130,7 @@ class Gatekeeper:
             if is_over:
                 return await receive()
             try:
-                async with asyncio.timeout(self._options.body_time.total_seconds()):
+                async with asyncio.timeout_at(until):
                     message = await receive()
             except TimeoutError:
                 detail = "The request took too long to arrive: send it faster."
@@ -143,7 +147,7 @@ class Gatekeeper:
         if path.startswith(RUNS) and path.endswith(EVENTS):
             await self._stream(scope, receive, answer)
             return
-        limit = None if path in {IMPORT, f"{API}v1/export"} else self._options.answer_time.total_seconds()
+        limit = None if path in _TAKE_LONG else self._options.answer_time.total_seconds()
         try:
             async with asyncio.timeout(limit):
                 await self._app(scope, receive, answer.send)

@@ -9,12 +9,11 @@ from contextlib import contextmanager
 from typing import Final
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agentcore.hosting.host import Host
 from dream.interfaces.cli.errors import UnusableAddressError
 from dream.interfaces.serving.app import Server
-from dream.interfaces.serving.problems import MEDIA_TYPE, Problem
+from dream.interfaces.serving.connection import connection_with
 from dream.interfaces.serving.settings import ServeOptions
 from dream.interfaces.signals import stopping_on_signals
 
@@ -23,18 +22,6 @@ _CONNECTIONS: Final = 12_000
 _HEADERS: Final = 64 * 1024
 _IDLE_SECONDS: Final = 15
 _GRACE_SECONDS: Final = 5
-
-
-class _Http(H11Protocol):
-    """HTTP whose faults are problems, too."""
-
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's own words
-        """Answer what is no request, and close."""
-        detail = "The request cannot be read: send HTTP/1.1 with headers of at most 64 KiB."
-        body = bytes(Problem(status=400, code="bad_request", detail=detail).response().body)
-        head = f"HTTP/1.1 400 Bad Request\r\nContent-Type: {MEDIA_TYPE}\r\nContent-Length: {len(body)}\r\n"
-        self.transport.write(f"{head}Connection: close\r\n\r\n".encode() + body)
-        self.transport.close()
 
 
 class _Uvicorn(uvicorn.Server):
@@ -98,7 +85,7 @@ async def serve_http(host: Host, options: ServeOptions, bound: socket.socket, *,
         h11_max_incomplete_event_size=_HEADERS,
         timeout_keep_alive=_IDLE_SECONDS,
         timeout_graceful_shutdown=_GRACE_SECONDS,
-        http=_Http,
+        http=connection_with(options),
         lifespan="on",
         ws="none",
     )

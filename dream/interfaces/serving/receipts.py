@@ -9,12 +9,14 @@ from agentcore.errors import InvalidInputError
 from agentcore.stores.acting import acting_as
 from agentcore.stores.sql.access import Receipt
 from agentcore.stores.storage import UnitOfWork
-from dream.errors import DreamError
+from dream.errors import DreamError, NotAdmittedError
 from dream.interfaces.serving.problems import Problem
 from dream.interfaces.serving.scoped_call import ScopedCall
 
 Records: TypeAlias = Sequence[tuple[str, str]]
 """What a request wrote: kinds and ids."""
+RUN: Final = "run"
+"""The kind of a run in a receipt."""
 _LONGEST_KEY: Final = 255
 
 
@@ -82,15 +84,25 @@ class Once:
         try:
             with acting_as(actor, within=keep):
                 return await work(), False
-        except AlreadyCarriedOutError:
+        except (AlreadyCarriedOutError, Problem):
+            # Another attempt may have got there first, and stand in the way of this one.
             found = await self._found(name)
-            return await again(() if found is None else found.records), True
+            if found is None:
+                raise
+            return await again(found.records), True
 
-    async def keep(self, records: Records) -> None:
-        """Write the receipt of what was begun."""
-        if self.key is not None:
-            receipt = Receipt(key=self._name, digest=self.digest, attempt=self.new_id(), records=tuple(records))
-            await self.call.host.storage.write(self.call.scope, lambda unit: unit.receipts.keep(receipt))
+    def keep_begun(self, unit: UnitOfWork, run_id: str) -> None:
+        """Write the receipt in the transaction that opens a run.
+
+        Raises:
+            NotAdmittedError: another attempt has begun it.
+        """
+        if self.key is None:
+            return
+        if unit.receipts.get(self._name) is not None:
+            raise NotAdmittedError(reason="already_begun")
+        records = ((RUN, run_id),)
+        unit.receipts.keep(Receipt(key=self._name, digest=self.digest, attempt=run_id, records=records))
 
     @property
     def _name(self) -> str:

@@ -1,21 +1,25 @@
 """Runs the dreams that clients ask for, and tells how runs get on."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from agentcore.clock import Clock
 from agentcore.domain.scope import Scope
 from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
 from agentcore.stores.acting import acting_as
-from agentcore.stores.storage import ReadView, Storage
+from agentcore.stores.storage import ReadView, Storage, UnitOfWork
 from dream.domain.reasons import Deferral
 from dream.domain.report import Outcome, RunKind, RunReport
+from dream.errors import NotAdmittedError, UnknownRunError
 from dream.interfaces.serving.problems import Problem
 from dream.interfaces.serving.scoped_call import ScopedCall
 from dream.stores import dream_stores
+
+OnBegin: TypeAlias = Callable[[UnitOfWork, str], None]
+"""Called in the transaction that opens a run, with its id."""
 
 _LOOK: Final = timedelta(milliseconds=50)
 _LOOK_LONGER: Final = timedelta(milliseconds=500)
@@ -30,17 +34,23 @@ _HEARTBEAT: Final = 30
 class _Running(BackgroundService):
     """One dream that a client asked for; goes on when the client is gone."""
 
-    def __init__(self, call: ScopedCall, passes: Collection[str] | None, options: dict[str, Any]) -> None:
+    def __init__(
+        self, call: ScopedCall, passes: Collection[str] | None, on_begin: OnBegin | None, options: dict[str, Any]
+    ) -> None:
         super().__init__(name=f"asked-dream-{call.scope}", on_failure=WorkerFailure.KEEP_RUNNING)
         self._call = call
         self._passes = passes
+        self._on_begin = on_begin
         self._options = options
-        self.report: asyncio.Future[RunReport] = asyncio.get_running_loop().create_future()
+        self._loop = asyncio.get_running_loop()
+        self.run_id: asyncio.Future[str] = self._loop.create_future()
+        self.report: asyncio.Future[RunReport] = self._loop.create_future()
 
     async def run(self) -> None:
+        dreams = self._call.services.dreams
         try:
             with acting_as(self._call.caller.actor):
-                report = await self._call.services.dreams.run(passes=self._passes, **self._options)
+                report = await dreams.run(passes=self._passes, on_begin=self._begin, **self._options)
         except asyncio.CancelledError:
             self.report.cancel()
             raise
@@ -49,6 +59,15 @@ class _Running(BackgroundService):
             self.report.exception()
         else:
             self.report.set_result(report)
+
+    def _begin(self, unit: UnitOfWork, run_id: str) -> None:
+        if self._on_begin is not None:
+            self._on_begin(unit, run_id)
+        self._loop.call_soon_threadsafe(self._tell, run_id)
+
+    def _tell(self, run_id: str) -> None:
+        if not self.run_id.done():
+            self.run_id.set_result(run_id)
 
 
 class RunDesk:
@@ -62,33 +81,57 @@ class RunDesk:
         self._clock = clock
         self._running: set[_Running] = set()
 
-    async def begin(self, call: ScopedCall, *, passes: Collection[str] | None = None, **options: Any) -> RunReport:
-        """Start a dream, and return its report as soon as it has an id: of a short one when it is over.
+    async def begin(
+        self,
+        call: ScopedCall,
+        *,
+        passes: Collection[str] | None = None,
+        on_begin: OnBegin | None = None,
+        **options: Any,
+    ) -> RunReport:
+        """Start a dream, and return its report as soon as it has begun: of a short one when it is over.
 
         Args:
             call: Who asks, and of whose memory.
             passes: Only these; all enabled ones by default.
+            on_begin: Called in the transaction that opens the run, with its id.
             options: More for `Dreams.run`.
 
         Raises:
             Problem: somebody dreams on the scope already, or its dreams are paused.
         """
         self._running = {one for one in self._running if not one.report.done()}
-        before = await unfinished(call.host.storage, call.scope)
-        running = _Running(call, passes, options)
+        running = _Running(call, passes, on_begin, options)
         await running.start()
         self._running.add(running)
+        await asyncio.wait({running.run_id, running.report}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({running.report}, timeout=_LOOK.total_seconds())
         while not running.report.done():
-            found = await unfinished(call.host.storage, call.scope)
-            if found is not None and (before is None or found.run_id != before.run_id):
-                return found
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_LOOK.total_seconds()):
-                    await asyncio.shield(running.report)
+            # The run tells its id just before the transaction that opens it is committed.
+            with suppress(UnknownRunError):
+                return await call.services.dreams.report(running.run_id.result())
+            await asyncio.wait({running.report}, timeout=_LOOK.total_seconds())
         report = running.report.result()
         if report.outcome is Outcome.DEFERRED:
             raise await self._deferred(call, report)
         return report
+
+    async def gone_on(self, call: ScopedCall, report: RunReport, *, passes: Collection[str] | None = None) -> RunReport:
+        """Go on with a dream that was cut off, unless somebody does already, and return its report as it is then.
+
+        Args:
+            call: Who asks, and of whose memory.
+            report: What is known of it.
+            passes: What it was begun with.
+        """
+
+        def only_that(_: UnitOfWork, run_id: str) -> None:
+            if run_id != report.run_id:
+                raise NotAdmittedError(reason="over already")
+
+        with suppress(Problem):
+            await self.begin(call, passes=passes, on_begin=only_that)
+        return await call.services.dreams.report(report.run_id)
 
     async def ended(self, call: ScopedCall, report: RunReport) -> RunReport:
         """Return the report of a run at its end, or as it is after half a minute."""

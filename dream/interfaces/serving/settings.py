@@ -20,7 +20,10 @@ class ServeOptions:
         origins: Pages of other places that may call it from a browser, as `https://app.example.org`; none by default.
         body: Bytes of a request at most.
         import_body: Bytes of a file to import at most.
-        body_time: How long a client may take to send a request.
+        head_time: How long the head of a request may take, from its first byte or the opening of its connection.
+        body_time: How long a client may take to send a request, from its first byte to its last.
+        import_time: How long it may take to send a file to import.
+        unread_time: How long a client may leave a full buffer of its answer unread.
         answer_time: How long an answer may take that is no stream.
         per_second: Requests of one token in a second, on average.
         burst: Requests of one token at once.
@@ -33,7 +36,10 @@ class ServeOptions:
     origins: frozenset[str] = frozenset()
     body: int = 8 * _MEGABYTE
     import_body: int = 512 * _MEGABYTE
+    head_time: timedelta = timedelta(seconds=15)
     body_time: timedelta = timedelta(seconds=30)
+    import_time: timedelta = timedelta(minutes=30)
+    unread_time: timedelta = timedelta(seconds=60)
     answer_time: timedelta = timedelta(seconds=60)
     per_second: float = 2_000
     burst: float = 4_000

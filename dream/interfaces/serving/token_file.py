@@ -3,14 +3,8 @@
 import asyncio
 import os
 from pathlib import Path
-from typing import Final
 
-from agentcore.domain.access import Right
 from agentcore.hosting.tokens import AccessTokens
-
-NAME: Final = "local"
-"""What the token of the file is called."""
-_EVERYWHERE: Final = "*/*/*"
 
 
 async def local_token(tokens: AccessTokens, path: Path) -> str:
@@ -18,8 +12,7 @@ async def local_token(tokens: AccessTokens, path: Path) -> str:
     present = await asyncio.to_thread(_read, path)
     if present and await tokens.resolve(present) is not None:
         return present
-    await tokens.revoke(NAME)
-    secret, _ = await tokens.create(NAME, scopes=[_EVERYWHERE], rights=[Right.ADMIN])
+    secret = await tokens.renew_local()
     await asyncio.to_thread(_write, path, secret)
     return secret
 

@@ -40,9 +40,24 @@ def test_every_scope_is_named_by_itself_and_by_all_stars(workspace: str, observe
     scope = Scope(workspace, observer, observed)
     itself = ScopePattern.parse(str(scope))
     assert itself.matches(scope)
-    assert itself.is_scope
+    assert itself.scope is not None
     assert ScopePattern.parse("*/*/*").matches(scope)
     assert not itself.matches(Scope(f"{workspace}x", observer, observed))
+
+
+_ANY_PART = st.text(st.sampled_from("ab*?\\[]!"), min_size=1, max_size=5)
+
+
+@given(_ANY_PART, _ANY_PART, _ANY_PART, _ANY_PART)
+def test_the_pattern_of_a_scope_names_it_and_no_other_whatever_it_is_called(
+    workspace: str, observer: str, observed: str, other: str
+):
+    scope = Scope(workspace, observer, observed)
+    only = ScopePattern.of(scope)
+    assert only.matches(scope)
+    assert (only.scope, ScopePattern.parse(str(only))) == (scope, only)
+    assert only.matches(Scope(workspace, observer, other)) is (other == observed)
+    assert only.matches(Scope(other, observer, observed)) is (other == workspace)
 
 
 @pytest.mark.parametrize("text", ["acme", "acme/*", "a/b/c/d", "//", "acme/ /x"])

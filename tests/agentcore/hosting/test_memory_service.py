@@ -14,6 +14,7 @@ from agentcore.errors import (
     InvalidContentError,
     InvalidOptionsError,
     InvalidSubjectTimeError,
+    RetiredEntryError,
     StaleVersionError,
     UnknownRecordError,
 )
@@ -382,7 +383,7 @@ async def test_an_update_that_changes_nothing_writes_nothing(memory: Memory, clo
 async def test_a_retired_entry_cannot_be_updated(host: Host, memory: Memory):
     entry = await memory.remember("Ana likes tea")
     await retire(host, entry.id)
-    with pytest.raises(InvalidContentError, match="is archived; restore it first"):
+    with pytest.raises(RetiredEntryError, match="is archived; restore it first"):
         await memory.update(entry.id, content="Ana likes coffee")
 
 

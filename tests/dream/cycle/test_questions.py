@@ -9,7 +9,7 @@ from agentcore.domain.question import QuestionCause, QuestionState, QuestionVerd
 from agentcore.errors import InvalidContentError
 from dream.cycle import Desk
 from dream.domain import Outcome, RunKind
-from dream.errors import AnsweredQuestionError, UnknownQuestionError
+from dream.errors import AnsweredQuestionError, UnknownMemberError, UnknownQuestionError
 
 SEARCH = "near-duplicates"
 TEA = "Ana drinks green tea from Kyoto every morning before work"
@@ -154,7 +154,7 @@ async def test_an_answer_is_one_of_four(world: World, ways: dict[str, object]):
 async def test_only_a_member_can_be_kept(world: World):
     question = await asked(world, TEA, ALSO_TEA)
     (rye,) = await world.add(RYE)
-    with pytest.raises(InvalidContentError, match="is not one of its entries"):
+    with pytest.raises(UnknownMemberError, match="is not one of its entries"):
         await desk(world).answer(question, keep=rye.id)
     with pytest.raises(UnknownQuestionError, match="fits none: `dream questions` shows them"):
         await desk(world).answer("nothing", dismiss=True)

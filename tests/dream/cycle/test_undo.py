@@ -4,10 +4,10 @@ from dreaming import DAY, NOW, World, codes, of_pass
 
 from agentcore.domain import Status, Trust
 from agentcore.domain.actor import Actor, ActorKind
-from agentcore.errors import InvalidContentError, UnknownRecordError
+from agentcore.errors import UnknownRecordError
 from agentcore.stores.acting import acting_as
 from dream.domain import Outcome, RunKind, RunReport
-from dream.errors import UnknownChangeError, UnknownPassError, UnknownRunError
+from dream.errors import NothingToRestoreError, UnknownChangeError, UnknownPassError, UnknownRunError
 from dream.options import DreamOptions
 
 TEA = "Ana likes tea"
@@ -276,7 +276,7 @@ async def test_a_restore_can_be_taken_back(world: World):
 
 async def test_what_cannot_be_restored_leaves_no_trace_of_the_attempt(world: World):
     (tea,) = await world.add(TEA)
-    with pytest.raises(InvalidContentError, match="active already"):
+    with pytest.raises(NothingToRestoreError, match="active already"):
         await world.dreams.restore(tea.id)
     with pytest.raises(UnknownRecordError):
         await world.dreams.restore("nobody")

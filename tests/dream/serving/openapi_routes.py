@@ -23,7 +23,13 @@ _BODIES: dict[str, Any] = {
     "DocumentItems": {"texts": ["Ana likes tea."]},
     "ItemChange": {"old": "a", "new": "b"},
     "SwitchChange": {},
+    "ErasureAsked": {"confirm": "acme/agent/ben"},
+    "TopicWords": {"words": "my health"},
+    "DecisionRequest": {"proposals": ["none"]},
+    "Merge": {"memories": ["a", "b"]},
+    "Distinction": {"memories": ["a", "b"]},
 }
+"""A body of each kind that the document names; a new kind has to come in."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +61,8 @@ class Route:
         if self.body == "Decision":
             return path, params, {"proposals": known}
         if self.body in {"Merge", "Distinction"}:
-            return path, params, {"memories": [*known, *known]}
-        return path, params, None if self.body is None else _BODIES.get(self.body)
+            return path, params, {"memories": [*known, "none"]}
+        return path, params, None if self.body is None else _BODIES[self.body]
 
 
 def routes() -> list[Route]:

@@ -2,11 +2,14 @@
 
 import asyncio
 import logging
+import socket
 import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -116,17 +119,59 @@ async def test_a_body_that_is_too_long_is_refused_declared_or_not():
         assert (await server.client.get(MEMORIES)).json()["memories"] == []
 
 
-async def test_a_client_that_sends_too_slowly_is_let_go():
-    async with served(body_time=timedelta(seconds=0.2)) as server:
-        host, _, port = server.url.removeprefix("http://").partition(":")
-        reader, writer = await asyncio.open_connection(host, int(port))
-        token = server.client.headers["Authorization"]
-        head = f"POST {MEMORIES} HTTP/1.1\r\nHost: {host}\r\nAuthorization: {token}\r\nContent-Length: 40\r\n\r\n{{"
-        writer.write(head.encode())
-        answer = await reader.read()
+@asynccontextmanager
+async def connection(server: Served, *, buffer: int = 65_536) -> AsyncIterator[tuple[Any, Any, str]]:
+    """Yield a connection, and the head of a request but for its first line and its end."""
+    host, _, port = server.url.removeprefix("http://").partition(":")
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+    client.connect((host, int(port)))
+    reader, writer = await asyncio.open_connection(sock=client)
+    try:
+        yield reader, writer, f"Host: {host}\r\nAuthorization: {server.client.headers['Authorization']}\r\n"
+    finally:
         writer.close()
-        assert answer.startswith(b"HTTP/1.1 408")
-        assert b'"too_slow"' in answer
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+
+
+@pytest.mark.parametrize("pause", [5.0, 0.05], ids=["at once", "drop by drop"])
+async def test_a_client_that_sends_too_slowly_is_let_go(pause: float):
+    async with served(body_time=timedelta(seconds=0.3)) as server, connection(server) as (reader, writer, head):
+        writer.write(f"POST {MEMORIES} HTTP/1.1\r\n{head}Content-Length: 4000\r\n\r\n".encode())
+        answer, began = asyncio.create_task(reader.readexactly(12)), asyncio.get_running_loop().time()
+        while not answer.done() and asyncio.get_running_loop().time() < began + 4:
+            await asyncio.wait({answer}, timeout=pause)
+            writer.write(b" ")
+        assert await answer == b"HTTP/1.1 408"
+
+
+@pytest.mark.parametrize("told", ["", "GET / HTTP/1.1\r\nHost: "], ids=["nothing", "half a head"])
+async def test_a_client_that_never_ends_its_head_is_let_go(told: str):
+    async with served(head_time=timedelta(seconds=0.3)) as server:
+        async with connection(server) as (reader, writer, _):
+            writer.write(told.encode())
+            assert (await asyncio.wait_for(reader.read(), 4)).startswith(b"HTTP/1.1 408")
+        # The next head of a connection is waited for as well, and a whole one is answered.
+        async with connection(server) as (reader, writer, head):
+            writer.write(f"GET {MEMORIES} HTTP/1.1\r\n{head}\r\n".encode())
+            assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+            writer.write(b"GET ")
+            assert b"HTTP/1.1 408" in await asyncio.wait_for(reader.read(), 4)
+
+
+async def test_a_client_that_does_not_read_its_answer_is_let_go(tmp_path: Path):
+    async with served(tmp_path, unread_time=timedelta(seconds=0.3)) as server:
+        lines = [b'{"content": "%d %b"}' % (number, b"x" * 90_000) for number in range(120)]
+        asked = {"format": "memory-jsonl"}
+        report = await server.client.post("/api/v1/import", params=asked, content=b"\n".join(lines))
+        assert report.json()["added"] == {"entry": 120}
+        async with connection(server, buffer=4_096) as (reader, writer, head):
+            writer.write(f"GET /api/v1/export HTTP/1.1\r\n{head}\r\n".encode())
+            assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+            await asyncio.sleep(2)  # the buffers of the server hold some megabytes
+            told = await reader.read()
+        assert len(told) < 120 * 90_000
 
 
 async def test_too_many_requests_are_put_off_each_token_for_itself():

@@ -10,39 +10,86 @@ from random import Random
 
 import httpx2
 import orjson
-import pytest
-from served import MEMORIES, RUNS, serving_process
+from served import MEMORIES, RUNS, ServedProcess, serving_process
 
 _BODY = {"content": "Ana likes green tea", "category": "people/ana"}
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_write_that_was_cut_off_is_done_once(tmp_path: Path, seed: int):
-    chance = Random(seed)
-    with serving_process(tmp_path) as server, server.client() as client:
-        client.get(MEMORIES)
+_POINTS = int(os.environ.get("AGENTCORE_KILLS", "3"))
+"""Kills of each kind, on one data directory; AGENTCORE_KILLS=12 takes five minutes on a busy machine."""
 
-        def kill() -> None:
-            time.sleep(chance.uniform(0, 0.03))
-            os.kill(server.process.pid, signal.SIGKILL)
 
-        threading.Thread(target=kill).start()
-        sent = []
-        try:
-            for number in range(1_000):
-                sent.append(number)
-                body = _BODY | {"content": f"House {number} has a garden"}
-                client.post(MEMORIES, json=body, headers={"Idempotency-Key": f"house-{number}"})
-        except httpx2.TransportError:
-            pass
-        server.process.wait(30)
-    with serving_process(tmp_path) as server, server.client() as client:
-        for number in sent:
-            body = _BODY | {"content": f"House {number} has a garden"}
-            answer = client.post(MEMORIES, json=body, headers={"Idempotency-Key": f"house-{number}"})
-            assert answer.status_code == 201
-            assert (answer.json()["content"], answer.json()["reinforcement_count"]) == (body["content"], 1)
-        assert len(client.get(MEMORIES, params={"limit": 500}).json()["memories"]) == min(len(sent), 500)
+def _kill_soon(server: ServedProcess, seconds: float) -> threading.Thread:
+    def kill() -> None:
+        time.sleep(seconds)
+        os.kill(server.process.pid, signal.SIGKILL)
+
+    killing = threading.Thread(target=kill)
+    killing.start()
+    return killing
+
+
+def _written(client: httpx2.Client, number: int) -> httpx2.Response:
+    body = _BODY | {"content": f"House {number} has a garden"}
+    return client.post(MEMORIES, json=body, headers={"Idempotency-Key": f"house-{number}"})
+
+
+def test_a_write_that_was_cut_off_is_done_once(tmp_path: Path):
+    chance, number, cut_off = Random(20), 0, []
+    for _ in range(_POINTS):
+        with serving_process(tmp_path, data=tmp_path / "data") as server, server.client() as client:
+            for one in cut_off:
+                answer = _written(client, one)
+                assert (answer.status_code, answer.json()["reinforcement_count"]) == (201, 1)
+            client.get(MEMORIES)
+            killing = _kill_soon(server, chance.uniform(0, 0.03))
+            cut_off = []
+            with suppress(httpx2.TransportError):
+                while True:
+                    number += 1
+                    cut_off.append(number)
+                    assert _written(client, number).status_code == 201
+            killing.join()
+            server.process.wait(30)
+    with serving_process(tmp_path, data=tmp_path / "data") as server, server.client() as client:
+        for one in cut_off:
+            assert _written(client, one).json()["reinforcement_count"] == 1
+        stored = [orjson.loads(line) for line in client.get("/api/v1/export").iter_lines()]
+        houses = [one["content"] for one in stored if "House" in one.get("content", "")]
+        assert len(houses) == len(set(houses)) == number
+
+
+def test_a_dream_that_was_cut_off_is_done_once(tmp_path: Path):
+    chance = Random(21)
+    for point in range(_POINTS):
+        key = {"Idempotency-Key": f"night-{point}"}
+        with serving_process(tmp_path, data=tmp_path / "data") as server, server.client() as client:
+            for number in range(40):
+                house = {"content": f"House {point}.{number} has a garden", "category": "houses"}
+                client.post(MEMORIES, json=house)
+            killing = _kill_soon(server, chance.uniform(0, 0.12))
+            known = None
+            with suppress(httpx2.TransportError):
+                known = client.post(RUNS, json={}, headers=key).json()["run_id"]
+                with client.stream("GET", f"{RUNS}/{known}/events") as stream:
+                    list(stream.iter_lines())
+            killing.join()
+            server.process.wait(30)
+        with serving_process(tmp_path, data=tmp_path / "data") as server, server.client() as client:
+            found = _begun_or_resumed(client, key)
+            assert known in {None, found}
+            listed = [run["run_id"] for run in client.get(RUNS, params={"limit": 500}).json()["runs"]]
+            assert len(listed) == len(set(listed)) == point + 1
+
+
+def _begun_or_resumed(client: httpx2.Client, key: dict[str, str]) -> str:
+    """Ask with the key until the dream is over, as a client does that got no answer, and return its id."""
+    while True:
+        answer = client.post(RUNS, json={}, headers=key)
+        assert answer.status_code in {202, 409}, answer.text
+        if answer.status_code == 202 and client.get(answer.headers["Location"]).json()["state"] == "finished":
+            return answer.json()["run_id"]
+        time.sleep(0.05)
 
 
 def test_a_dream_that_was_cut_off_while_it_was_watched_is_done_once(tmp_path: Path):
@@ -63,9 +110,8 @@ def test_a_dream_that_was_cut_off_while_it_was_watched_is_done_once(tmp_path: Pa
     with serving_process(tmp_path) as server, server.client() as client:
         again = client.post(RUNS, json={}, headers=key)
         assert again.json()["run_id"] == run_id
-        while (run := client.get(f"{RUNS}/{run_id}").json())["state"] != "finished":
-            assert client.post(RUNS, json={}).status_code in {202, 409}
-            time.sleep(0.1)
+        assert _begun_or_resumed(client, key) == run_id
+        run = client.get(f"{RUNS}/{run_id}").json()
         assert run["resumed"] or run["outcome"] in {"completed", "unchanged"}
         dreams = [one for one in client.get(RUNS).json()["runs"] if one["kind"] == "dream"]
         assert [one["run_id"] for one in dreams].count(run_id) == 1

@@ -165,6 +165,34 @@ async def test_a_run_beside_another_is_refused_with_the_id_of_that(server: Serve
     assert (refused.status_code, refused.json()["code"], refused.json()["run_id"]) == (409, "lease_held", "other")
 
 
+async def test_of_dreams_asked_for_at_once_one_begins_and_the_others_are_told_its_id(server: Served):
+    await remembered(server)
+    for _ in range(3):
+        answers = await asyncio.gather(*(server.client.post(RUNS, json={}) for _ in range(4)))
+        begun = [answer for answer in answers if answer.status_code == 202]
+        held = [answer for answer in answers if answer.status_code == 409]
+        ids = [answer.json()["run_id"] for answer in begun]
+        assert len(set(ids)) == len(ids) > 0
+        assert len(begun) + len(held) == 4
+        assert {answer.json()["run_id"] for answer in held if "run_id" in answer.json()} <= set(ids)
+        for answer in begun:
+            await server.finished(answer)
+        listed = [run["run_id"] for run in (await server.client.get(RUNS)).json()["runs"]]
+        assert sorted(listed[: len(ids)]) == sorted(ids)
+
+
+async def test_a_dream_asked_for_twice_at_once_with_one_key_begins_once(server: Served):
+    await remembered(server)
+    key = {"Idempotency-Key": "tonight"}
+    answers = await asyncio.gather(*(server.client.post(RUNS, json={}, headers=key) for _ in range(4)))
+    answers.append(await server.client.post(RUNS, json={}, headers=key))
+    assert {answer.json().get("run_id") for answer in answers if answer.status_code == 202} == {
+        answers[-1].json()["run_id"]
+    }
+    assert answers[-1].headers["Idempotency-Replayed"] == "true"
+    assert len((await server.client.get(RUNS)).json()["runs"]) == 1
+
+
 async def test_a_plan_is_applied_exactly(server: Served):
     await remembered(server, TEA, category="a")
     two = await remembered(server, TEA, category="b")

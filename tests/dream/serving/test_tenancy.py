@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +41,15 @@ class Tenants:
     curious: httpx2.Client
     curious_token: str
     ids: dict[str, list[str]]
+
+    @asynccontextmanager
+    async def over_mcp(self, scope: str) -> AsyncIterator[mcp.Client]:
+        """Yield an MCP client of the curious one, on a scope."""
+        headers = {"Authorization": f"Bearer {self.curious_token}"}
+        async with httpx2.AsyncClient(headers=headers) as http:
+            transport = streamable_http_client(f"{self.server.url}/mcp?scope={scope}", http_client=http)
+            async with mcp.Client(transport) as client:
+                yield client
 
     def leaks(self, told: str, asked: str) -> list[str]:
         """Return what a text tells of the owner that the curious one did not say itself."""
@@ -91,29 +101,58 @@ def test_no_route_tells_anything_of_another_tenant(tenants: Tenants, route: Rout
         assert answer.status_code in {400, 403, 404, 405, 422}
 
 
-@pytest.mark.parametrize("tool", [tool.name for tool in TOOLS])
-def test_no_tool_tells_anything_of_another_tenant(tenants: Tenants, tool: str):
-    arguments: dict[str, dict[str, Any]] = {
+def _arguments(ids: dict[str, list[str]]) -> dict[str, dict[str, Any]]:
+    """Return for each tool what a curious client would give it; a new tool has to come in."""
+    entry, run, proposal = ids["memory_id"][0], ids["run_id"][0], ids["proposal_id"][0]
+    return {
         "remember": {"content": "Ana likes tea"},
         "recall": {"query": "key"},
         "recall_memory": {"query": "key"},
-        "forget": {"id": tenants.ids["memory_id"][0], "begins": "The key is zebr"},
+        "forget": {"id": entry, "begins": "The key is zebr"},
         "context_for_turn": {"session_id": "s", "message": "What is the key?"},
+        "read_document": {},
         "edit_document": {"text": "Ana likes tea."},
-        "why": {"id": tenants.ids["memory_id"][0]},
-        "show_run": {"run_id": tenants.ids["run_id"][0]},
-        "answer_question": {"question_id": tenants.ids["memory_id"][0], "how": "dismiss"},
-        "confirm_memory": {"id": tenants.ids["memory_id"][0]},
-        "undo_run": {"run_id": tenants.ids["run_id"][0]},
+        "my_stats": {},
+        "why": {"id": entry},
+        "plan": {},
+        "show_run": {"run_id": run},
+        "undo_run": {"run_id": run},
+        "schedule_dream": {},
+        "review": {"action": "approve", "proposals": [proposal, entry]},
+        "questions": {},
+        "answer_question": {"question_id": entry, "how": "keep", "value": entry},
+        "confirm_memory": {"id": entry},
+        "dreaming_status": {},
+        "run_dreaming_cycle": {},
     }
-    asked = arguments.get(tool, {})
+
+
+def test_every_tool_is_tried_by_a_curious_tenant(tenants: Tenants):
+    assert set(_arguments(tenants.ids)) == {tool.name for tool in TOOLS}
+
+
+@pytest.mark.parametrize("resource", ["dream://documents/MEMORY.md", "dream://runs/newest", "dream://runs/{run_id}"])
+def test_no_resource_tells_anything_of_another_tenant(tenants: Tenants, resource: str):
+    uri = resource.format(run_id=tenants.ids["run_id"][0])
+
+    async def read(scope: str) -> str:
+        async with tenants.over_mcp(scope) as client:
+            try:
+                return (await client.read_resource(uri)).model_dump_json()
+            except mcp.MCPError as error:
+                return str(error)
+
+    for scope in (_MINE, _OTHERS):
+        assert tenants.leaks(asyncio.run(read(scope)), uri) == []
+
+
+@pytest.mark.parametrize("tool", [tool.name for tool in TOOLS])
+def test_no_tool_tells_anything_of_another_tenant(tenants: Tenants, tool: str):
+    asked = _arguments(tenants.ids)[tool]
 
     async def call(scope: str) -> mcp.types.CallToolResult:
-        headers = {"Authorization": f"Bearer {tenants.curious_token}"}
-        async with httpx2.AsyncClient(headers=headers) as http:
-            transport = streamable_http_client(f"{tenants.server.url}/mcp?scope={scope}", http_client=http)
-            async with mcp.Client(transport) as client:
-                return await client.call_tool(tool, asked)
+        async with tenants.over_mcp(scope) as client:
+            return await client.call_tool(tool, asked)
 
     for scope in (_MINE, _OTHERS):
         answer = asyncio.run(call(scope))

@@ -68,7 +68,7 @@ def pattern_of(session: CommandSession, *, is_every: bool) -> ScopePattern | Non
     if is_every:
         return ScopePattern("*", "*", "*")
     pattern = ScopePattern.parse(str(session.scope))
-    return None if pattern.is_scope else pattern
+    return pattern if pattern.scope is None else None
 
 
 async def run_each(

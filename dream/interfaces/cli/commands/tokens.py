@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from agentcore.domain.scope_pattern import ScopePattern
 from agentcore.errors import InvalidOptionsError
 from dream.interfaces.cli.render.text import Line
 from dream.interfaces.cli.render.tokens import token_list_lines
@@ -35,10 +36,12 @@ async def create(
     """
     if days is not None and not 1 <= days <= _LONGEST:
         raise InvalidOptionsError(field="--days", value=days, allowed=f"give 1 to {_LONGEST:,}")
+    if reach is None and ScopePattern.parse(str(session.scope)).scope is None:
+        raise InvalidOptionsError(field="--scope", value=str(session.scope), allowed="say with --reach what it reaches")
     lifetime = None if days is None else timedelta(days=days)
     async with session.host(Access.CREATE, dreams=False) as host:
         secret, token = await host.tokens.create(
-            name, scopes=reach or [str(session.scope)], rights=right or ["write"], lifetime=lifetime
+            name, scopes=reach or [session.scope], rights=right or ["write"], lifetime=lifetime
         )
     session.screen.show(lambda: {**token.to_json(), "secret": secret}, lambda: [Line(secret)])
 
