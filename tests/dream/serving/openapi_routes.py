@@ -10,15 +10,15 @@ from dream.interfaces.rest.api import api
 _BODIES: dict[str, Any] = {
     "NewMemory": {"content": "Ana likes tea"},
     "MemoryChange": {"pinned": True},
-    "Reason": {"reason": "no longer"},
+    "ReasonRequest": {"reason": "no longer"},
     "NewTurn": {"role": "user", "content": "Ana likes tea"},
     "ContextAsked": {"session_id": "s", "message": "What is the key?"},
-    "NewSkill": {"summary": "Brew", "content": "Boil"},
+    "SkillRequest": {"summary": "Brew", "content": "Boil"},
     "NewFeedback": {"session_id": "s", "kind": "correction", "summary": "wrong"},
     "RunAsked": {"passes": ["exact-fold"]},
     "PlanAsked": {},
     "UndoAsked": {},
-    "Answer": {"dismiss": True},
+    "AnswerRequest": {"dismiss": True},
     "Confirmation": {},
     "DocumentItems": {"texts": ["Ana likes tea."]},
     "ItemChange": {"old": "a", "new": "b"},
@@ -58,7 +58,7 @@ class Route:
             likely = ids.get(name, known) if name.endswith("_id") and name != "session_id" else []
             path = path.replace(f"{{{name}}}", data.draw(st.sampled_from([*likely, "MEMORY.md", "none"]), label=name))
         params = dict.fromkeys(self.required, "key")
-        if self.body == "Decision":
+        if self.body == "DecisionRequest":
             return path, params, {"proposals": known}
         if self.body in {"Merge", "Distinction"}:
             return path, params, {"memories": [*known, "none"]}
