@@ -83,18 +83,22 @@ class UndoService:
             barred, mine = _without_barred(run.obstacle, rows)
             approved = [one for step in steps for one in step.report.proposals]
             undone, writer = Undone(), StepWriter.of(self._parts, run, self._options.applying(), UNDO)
-            for batch in _newest_first(mine, self._options.step_size):
-                work = partial(_undo_batch, writer=writer, rows=batch, undone=undone, approved=approved)
-                await run.write(work, origin=Origin.UNDO)
+            take = partial(_undo_batch, writer=writer, undone=undone, approved=approved)
+            *batches, last = [*_newest_first(mine, self._options.step_size)] or [()]
+            for batch in batches:
+                await run.write(partial(take, rows=batch), origin=Origin.UNDO)
             # Nobody has to read those again.
             touched = [row.record_id for row in mine if _is_read_again(row)]
             names = sorted({step.pass_name for step in steps})
             wholly = {name: number is None and pass_name in {None, name, name.partition("/")[0]} for name in names}
 
-            def look_again(unit: UnitOfWork) -> None:
+            def finish(unit: UnitOfWork) -> None:
+                if last:
+                    take(unit, rows=last)
                 _withdraw(dream_stores(unit), run.report.run_id, target, steps, wholly=wholly, touched=touched)
 
-            await run.write(look_again, origin=Origin.UNDO)
+            # At once: a kill in between would leave what is back to be overlooked.
+            await run.write(finish, origin=Origin.UNDO)
             refused = (*undone.refused, *barred)
             run.passes.append(_report(UNDO, undone.restored, refused, notes=undone.notes))
 
