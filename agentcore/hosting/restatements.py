@@ -1,7 +1,7 @@
 """Looks once, at a forget, for what else says the forgotten fact: in turns, other entries and feedback."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -42,6 +42,8 @@ class Likeness(StrEnum):
     EQUAL = "equal"
     NEAR = "near"
     """In much the same words."""
+    ORIGIN = "origin"
+    """It was learnt from the same sentence, or from the same turn where no sentence is known."""
     MODEL = "model"
     """In other words, as the model reads them."""
 
@@ -108,13 +110,13 @@ class RestatementFinder:
         Raises:
             UnknownRecordError: no entry has this id.
         """
-        entry, fact, cited = await self._storage.read(scope, lambda view: _fact(view, entry_id))
-        candidates = await self._candidates(scope, fact, {entry.id, *cited})
+        entry, fact, cited, beside = await self._storage.read(scope, lambda view: _fact(view, entry_id))
+        candidates = await self._candidates(scope, fact, {entry.id, *cited, *(one.id for one in beside)})
         found = [_judged(fact, one) for one in candidates]
         near = [one for one in found if one.score >= ALIKE or one.likeness is Likeness.EQUAL]
         if self._chat is not None:
             near = await self._asked(self._chat, fact, found, near)
-        return tuple(sorted(near, key=lambda one: (-one.score, one.kind, one.id)))
+        return tuple(sorted([*map(_of_same_origin, beside), *near], key=lambda one: (-one.score, one.kind, one.id)))
 
     async def _candidates(self, scope: Scope, fact: StatedFact, known: set[str]) -> list[_TurnCandidate]:
         found: dict[str, _TurnCandidate] = {}
@@ -157,7 +159,7 @@ class RestatementFinder:
         return [*said, *(one for one in unseen if one.id not in {told.id for told in said})]
 
 
-def _fact(view: ReadView, entry_id: str) -> tuple[MemoryEntry, StatedFact, set[str]]:
+def _fact(view: ReadView, entry_id: str) -> tuple[MemoryEntry, StatedFact, set[str], list[MemoryEntry]]:
     entry = view.entries.get(entry_id)
     if entry is None:
         raise UnknownRecordError(kind="entry", value=entry_id)
@@ -166,7 +168,30 @@ def _fact(view: ReadView, entry_id: str) -> tuple[MemoryEntry, StatedFact, set[s
     said = [one.sentence for one in entry.evidence]
     said += [turn.content for turn in turns if not said and len(turn.content) <= _LONGEST]
     people = {turn.speaker for turn in turns if turn.speaker} | {one.speaker for one in entry.evidence if one.speaker}
-    return entry, StatedFact((entry.content, *dict.fromkeys(said)), tuple(sorted(people))), cited
+    return (
+        entry,
+        StatedFact((entry.content, *dict.fromkeys(said)), tuple(sorted(people))),
+        cited,
+        _beside(view, entry, cited),
+    )
+
+
+def _beside(view: ReadView, entry: MemoryEntry, cited: Collection[str]) -> list[MemoryEntry]:
+    """Return other entries that were learnt from the same sentences."""
+    mine = {(one.source, one.sentence) for one in entry.evidence}
+    found: list[MemoryEntry] = []
+    for one in view.entries.derived_from(SourceKind.TURN.value, *sorted(cited)) if cited else ():
+        rests_on = {(piece.source, piece.sentence) for piece in one.evidence}
+        is_of_it = not mine.isdisjoint(rests_on) if mine and rests_on else {ref.id for ref in one.sources} <= {*cited}
+        if one.id != entry.id and is_of_it:
+            found.append(one)
+    return found
+
+
+def _of_same_origin(one: MemoryEntry) -> Restatement:
+    return Restatement(
+        kind=SourceKind.ENTRY, id=one.id, text=one.content, speaker=None, likeness=Likeness.ORIGIN, score=1.0
+    )
 
 
 def _judged(fact: StatedFact, one: _TurnCandidate) -> Restatement:

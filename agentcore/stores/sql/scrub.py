@@ -176,6 +176,9 @@ REMOVED_TEXT = "[forgotten]"
 REASON = "A person asked to forget this."
 """The reason that stays in the journal beside a scrubbed image."""
 
+QUOTED = "It quoted what a person asked to forget."
+"""The reason that stays beside an image of what also rests on something else."""
+
 _MENTIONS = 50
 """Texts searched for in one statement; databases bound the depth of an expression."""
 
@@ -409,6 +412,15 @@ def _forget_sentences(transaction: Transaction, gone: Mapping[str, str], turn_id
         # A stored prompt showed the evidence of its entries.
         _forget_answers(transaction, _mentions((model_calls.c.record_ids,), [_json(entry_id) for entry_id in chunk]))
     _redact_images(transaction, forgotten)
+    _forget_quotations(transaction, turn_ids)
+
+
+def _forget_quotations(transaction: Transaction, turn_ids: Collection[str]) -> None:
+    """Take the reasons out of the journal that quote one of these turns: why an entry was made tells what was said."""
+    mine = (journal.c.scope_id == transaction.scope_id) & journal.c.reason.contains('"')
+    for chunk in chunks(sorted(turn_ids), _MENTIONS):
+        citing = _mentions(_IMAGES, [_reference(turn_id, "turn") for turn_id in chunk])
+        transaction.connection.execute(update(journal).where(mine, citing).values(reason=QUOTED))
 
 
 def _without_sentences(entry: MemoryEntry, forgotten: _ForgottenSentences) -> MemoryEntry:

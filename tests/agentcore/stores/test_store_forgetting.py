@@ -355,3 +355,20 @@ async def test_a_document_keeps_no_hash_of_a_line_that_it_loses(storage: SqlStor
 
     (row,) = await after_forgetting(storage, prepare, documents)
     assert (row["content"], orjson.loads(row["own"])) == (f"- {KEPT}\n", [kept])
+
+
+async def test_no_reason_quotes_what_was_said_in_a_withheld_turn(storage: SqlStorage):
+    """Of an entry that stays, since it says something else: why it was made tells the sentence that both rest on."""
+    cited = {"sources": (SourceRef(SourceKind.TURN, "t1"),)}
+    quoted, kept = 'said: "Her PIN is 4711"', "the person asked for it"
+
+    def prepare(unit: UnitOfWork) -> None:
+        unit.turns.add([a_turn("t1", content="Her PIN is 4711, and Ben likes tea.")])
+        unit.entries.add([an_entry("p", "Her PIN: 4711.", **cited), an_entry("t", "Ben: tea.", **cited)])
+        for reason in (quoted, kept):
+            put(unit, journal, record_id="t", after=image("t", "Ben: tea.", **cited), reason=reason)
+
+    await storage.write(SCOPE, prepare)
+    await storage.write(SCOPE, lambda unit: unit.forget("p"))
+    found = await storage.read(SCOPE, lambda view: [row["reason"] for row in rows(view, journal)])
+    assert found == ["It quoted what a person asked to forget.", kept]

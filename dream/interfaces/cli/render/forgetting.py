@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.evidence import SourceKind
+from agentcore.hosting.restatements import Likeness
 from agentcore.stores.forgetting import TurnsChoice
 from dream.interfaces.cli.render.entries import entry_lines
 from dream.interfaces.cli.render.text import Line, Tone, counted, one_line, paragraph, when
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 
 OUT_OF_REACH: Final = ("what says it in other words and was not found", "git history", "backups", "exports")
 _SHOWN: Final = 10
+_SAID: Final = {
+    Likeness.EQUAL: "equal words",
+    Likeness.NEAR: "near words",
+    Likeness.ORIGIN: "learnt from the same sentence",
+    Likeness.MODEL: "other words, as the model reads them",
+}
 _CALLED: Final = {SourceKind.TURN: ("turn", "turns"), SourceKind.ENTRY: ("entry", "entries")}
 
 
@@ -44,7 +51,7 @@ def _found_lines(found: Sequence[Restatement], choice: TurnsChoice, width: int) 
     yield Line(f"Found besides, which {goes}: {', '.join(_counts(found))}.", Tone.WARNING)
     for one in found[:_SHOWN]:
         who = f"{one_line(one.speaker)}: " if one.speaker else ""
-        told = f"{one.kind.value}, {one.likeness.value} words: {who}{one_line(one.text)}"
+        told = f"{one.kind.value}, {_SAID[one.likeness]}: {who}{one_line(one.text)}"
         yield from paragraph(told, width, first="  ", rest="    ")
     if len(found) > _SHOWN:
         yield Line(f"  and {len(found) - _SHOWN} more")
