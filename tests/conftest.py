@@ -82,6 +82,7 @@ SLOW = (
     "tests/dream/scheduling/",
     "tests/dream/triggers/",
     "tests/oracle/",
+    "tests/dream/cli/test_cli_forget_story.py",
     "tests/quality/test_declarations.py",
     "tests/quality/test_house.py",
     "tests/quality/test_tools.py::test_a_tool_has_nothing_to_say[the strict type checker",

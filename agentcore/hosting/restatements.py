@@ -10,6 +10,7 @@ from typing import Final, cast
 
 import orjson
 
+from agentcore.domain.conversation import Turn
 from agentcore.domain.evidence import SourceKind
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.scope import Scope
@@ -111,19 +112,25 @@ class RestatementFinder:
             UnknownRecordError: no entry has this id.
         """
         entry, fact, cited, beside = await self._storage.read(scope, lambda view: _fact(view, entry_id))
-        candidates = await self._candidates(scope, fact, {entry.id, *cited, *(one.id for one in beside)})
+        known = {entry.id, *cited, *(one.id for one in beside)}
+        talk = [] if self._chat is None else await self._storage.read(scope, lambda view: _talk(view, cited))
+        candidates = await self._candidates(scope, fact, talk, known)
         found = [_judged(fact, one) for one in candidates]
-        near = [one for one in found if one.score >= ALIKE or one.likeness is Likeness.EQUAL]
+        near = [one for one in found if _says_it(one)]
         if self._chat is not None:
-            near = await self._asked(self._chat, fact, found, near)
+            # Whoever says a fact again in other words often does so in the same talk: that is shown after what is near.
+            said = {turn.id for turn in talk}
+            order = sorted(found, key=lambda one: (not _says_it(one), one.id not in said, -one.score))
+            near = await self._asked(self._chat, fact, order, near)
         return tuple(sorted([*map(_of_same_origin, beside), *near], key=lambda one: (-one.score, one.kind, one.id)))
 
-    async def _candidates(self, scope: Scope, fact: StatedFact, known: set[str]) -> list[_TurnCandidate]:
-        found: dict[str, _TurnCandidate] = {}
+    async def _candidates(
+        self, scope: Scope, fact: StatedFact, talk: Iterable[Turn], known: set[str]
+    ) -> list[_TurnCandidate]:
+        found = {turn.id: _of_turn(turn) for turn in talk}
         for text in fact.texts:
             for hit in await self._recall.turns.search(scope, text, k=_TURNS):
-                turn = hit.turn
-                found.setdefault(turn.id, _TurnCandidate(SourceKind.TURN, turn.id, turn.content, turn.speaker))
+                found.setdefault(hit.turn.id, _of_turn(hit.turn))
             for match in await self._recall.search(scope, text, k=_ENTRIES):
                 entry = match.entry
                 found.setdefault(entry.id, _TurnCandidate(SourceKind.ENTRY, entry.id, entry.content, None))
@@ -137,7 +144,7 @@ class RestatementFinder:
         self, chat: ChatClient, fact: StatedFact, found: Sequence[Restatement], near: list[Restatement]
     ) -> list[Restatement]:
         """Return what the model reads as saying the fact, and what is equal; what words alone find if it fails."""
-        shown = _fitting(sorted(found, key=lambda one: -one.score))
+        shown = _fitting(found)
         lines = [
             orjson.dumps({"number": number, "speaker": one.speaker or "unknown", "text": one.text[:_LONGEST]}).decode()
             for number, one in enumerate(shown, start=1)
@@ -206,6 +213,20 @@ def _judged(fact: StatedFact, one: _TurnCandidate) -> Restatement:
         likeness=Likeness.EQUAL if is_equal else Likeness.NEAR,
         score=1.0 if is_equal else round(score, 3),
     )
+
+
+def _says_it(one: Restatement) -> bool:
+    return one.score >= ALIKE or one.likeness is Likeness.EQUAL
+
+
+def _of_turn(turn: Turn) -> _TurnCandidate:
+    return _TurnCandidate(SourceKind.TURN, turn.id, turn.content, turn.speaker)
+
+
+def _talk(view: ReadView, cited: Collection[str]) -> list[Turn]:
+    """Return what was said in the sessions of these turns, up to a bound."""
+    sessions = {turn.session_id for turn in view.turns.get_many(cited)}
+    return [turn for one in sorted(sessions) for turn in view.turns.session(one, limit=_TURNS)]
 
 
 def _by_model(one: Restatement) -> Restatement:

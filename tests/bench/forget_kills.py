@@ -96,7 +96,7 @@ async def judged(folder: Path, deed: str, kept: Kept) -> str:
     async with built(folder) as host:
         assert await exported(host, BEN) == kept.ben
         eva = await exported(host, EVA)
-        assert eva in {kept.dreamt, kept.undone}
+        assert eva in {kept.dreamt, kept.undone}, (deed, _differences(eva, kept))
         memory = host.for_scope(ANA).memory
         count, found = await memory.count(status=None), bool(await memory.recall(SECRET))
         said = await host.for_scope(ANA).conversation.recall(SECRET)
@@ -109,6 +109,12 @@ async def judged(folder: Path, deed: str, kept: Kept) -> str:
         assert _holding(folder) == []
     done = {"backup": bool(copies), "undo": eva == kept.undone}.get(deed, gone)
     return f"{deed}: {'all of it' if done else 'nothing of it'}"
+
+
+def _differences(eva: bytes, kept: Kept) -> list[list[bytes]]:
+    """Return the lines that neither what was before an undo nor what is after it has."""
+    lines = set(eva.splitlines())
+    return [sorted(lines.symmetric_difference(one.splitlines()))[:4] for one in (kept.dreamt, kept.undone)]
 
 
 def _holding(folder: Path) -> list[str]:
