@@ -14,6 +14,7 @@ from agentcore.domain.records import RecordKind, evidence_of
 from agentcore.domain.temporal import to_micros
 from agentcore.domain.text import fold_key, normalise, without_hidden
 from agentcore.stores.forgetting import TombstoneKind
+from agentcore.stores.sql.access import forget_receipts
 from agentcore.stores.sql.entries import SqlEntryStore
 from agentcore.stores.sql.schema import (
     decisions,
@@ -26,7 +27,6 @@ from agentcore.stores.sql.schema import (
     promotions,
     proposals,
     questions,
-    receipts,
     reopened,
     runs,
     settled_clusters,
@@ -310,14 +310,6 @@ def _forget_prompts(transaction: Transaction, texts: Collection[str]) -> None:
 def _written(text: str) -> set[str]:
     """Return a text as it may stand in books: as it is, and in JSON."""
     return {text, _json(text)[1:-1]}
-
-
-def forget_receipts(transaction: Transaction, ids: Collection[str]) -> None:
-    """Clear the hashes of requests that wrote these records: whoever guesses the text could prove the guess."""
-    mine = receipts.c.scope_id == transaction.scope_id
-    for chunk in chunks(sorted(ids), _MENTIONS):
-        named = _mentions((receipts.c.records,), [_json(one) for one in chunk])
-        transaction.connection.execute(update(receipts).where(mine, named).values(digest=""))
 
 
 def _forget_undone(transaction: Transaction, texts: Collection[str], *, shown: Collection[str]) -> None:
