@@ -24,19 +24,21 @@ from agentcore.domain import Scope, SourceKind, SourceRef
 from agentcore.ids import RandomIds
 from agentcore.stores.sql.backup import backup_folder, examined
 from dream.interfaces.exchange import export_scope, import_file
+from dream.options import DreamOptions, SchedulingOptions
 
 ANA, BEN, EVA = (Scope("acme", "agent", name) for name in ("ana", "ben", "eva"))
 ENTRIES = 3_000
 SECRET = "zymurgist"
 DEEDS = ("forget", "erase", "backup", "undo")
 FOLDED = 60
+BY_HAND = DreamOptions(schedule=SchedulingOptions(enabled=False))
 _LONGEST = 0.5
 """Seconds within which a process is killed once it has begun."""
 
 
 def built(folder: Path) -> Host:
     """Return a host of the folder."""
-    return AgentHostBuilder(folder).with_memory().with_conversation_log().with_feedback().with_dreaming().build()
+    return AgentHostBuilder(folder).with_memory().with_conversation_log().with_feedback().with_dreaming(BY_HAND).build()
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from agentcore.domain import Scope
 from agentcore.errors import InvalidOptionsError
 from agentcore.stores.sql.schema import metadata
 from agentcore.testing import ManualClock
+from tests.bench.erase_one import changed_by_erasing_one
 
 ANA, BEN, OTHER = Scope("acme", "agent", "ana"), Scope("acme", "agent", "ben"), Scope("acme", "helper", "ana")
 SECRET = "The code of Ana's front door is 4711-4711"
@@ -118,3 +119,8 @@ async def test_what_is_meant_has_to_be_named_once(clock: ManualClock, meant: dic
     async with host(None, clock) as running:
         with pytest.raises(InvalidOptionsError, match="name one scope"):
             await running.erase(**meant)
+
+
+async def test_of_many_scopes_the_erasure_of_one_changes_no_export_of_another(tmp_path: Path):
+    left, differing, _ = await changed_by_erasing_one(tmp_path / "data", 40)
+    assert (left, differing) == (0, 0)
