@@ -38,9 +38,8 @@ def main() -> None:
     count = parser.parse_args().scopes
     with tempfile.TemporaryDirectory(prefix="erase-one-") as temporary:
         left, differing, taken = asyncio.run(changed_by_erasing_one(Path(temporary) / "data", count))
-    print(
-        f"erased 1 of {count:,} scopes in {1000 * taken:.0f} ms: {left} records of it left, {differing} other exports differ"
-    )
+    told = f"{left} records of it left, {differing} other exports differ"
+    print(f"erased 1 of {count:,} scopes in {1000 * taken:.0f} ms: {told}")
 
 
 if __name__ == "__main__":
