@@ -1,3 +1,4 @@
+from .cycle.card import Card as Card
 from .cycle.desk import Desk as Desk
 from .cycle.dreams import Dreams as Dreams
 from .domain.asked_question import AskedQuestion as AskedQuestion

@@ -4,6 +4,10 @@ from .busy_reach import (
 from .capability import (
     Capability as Capability,
 )
+from .card import (
+    CardLine as CardLine,
+    CardSection as CardSection,
+)
 from .conclusion import (
     Confidence as Confidence,
     Pattern as Pattern,

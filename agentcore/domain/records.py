@@ -15,6 +15,7 @@ from itertools import repeat
 from operator import call
 from typing import Any, TypeVar, cast
 
+from agentcore.domain.card import CardLine, CardSection
 from agentcore.domain.conclusion import Confidence, Pattern, Premise
 from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
@@ -28,9 +29,8 @@ from agentcore.domain.skill import Skill, SkillUse
 from agentcore.domain.subject_time import PartialDate, SubjectTime
 from agentcore.domain.temporal import from_text, to_text
 
-Record = (
-    MemoryEntry | Turn | Skill | SkillUse | Feedback | WispRun | ToolCall | StoredDocument | OffLimitsTopic | Question
-)
+_Signal = SkillUse | Feedback | WispRun | ToolCall
+Record = MemoryEntry | Turn | Skill | _Signal | StoredDocument | OffLimitsTopic | Question | CardLine
 Image = dict[str, Any]
 T = TypeVar("T")
 
@@ -48,6 +48,7 @@ class RecordKind(StrEnum):
     DOCUMENT = "document"
     OFF_LIMITS_TOPIC = "off_limits_topic"
     QUESTION = "question"
+    CARD_LINE = "card_line"
 
 
 _STORE_ONLY = frozenset({"scope", "version", "importance"})
@@ -154,6 +155,9 @@ RECORD_TYPES: Mapping[RecordKind, RecordType] = {
     ),
     RecordKind.QUESTION: RecordType(
         record=Question, singular="question", plural="questions", dreams_add=True, dreams_change=True
+    ),
+    RecordKind.CARD_LINE: RecordType(
+        record=CardLine, singular="card line", plural="card lines", text="content", dreams_add=True, dreams_change=True
     ),
 }
 """The table of kinds, in the order in which an export has them."""
@@ -393,6 +397,7 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "generated": _flag,
     "cause": QuestionCause,
     "state": QuestionState,
+    "section": CardSection,
     "verdict": QuestionVerdict,
     "members": _sources,
     "result": lambda value: SourceRef.parse(_text(value)),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from agentcore.domain.card import CardLine
 from agentcore.domain.conversation import Turn
 from agentcore.domain.filters import TurnFilter
 from agentcore.domain.memory import MemoryEntry, SourceRef
@@ -23,6 +24,7 @@ from agentcore.hosting.context_block import (
     SharedBudget,
     asking,
     candidates,
+    card_item,
     document_item,
     entry_item,
     finding_item,
@@ -119,6 +121,7 @@ class TurnContext:
         text: Everything as one block, for the prompt; empty if there is nothing new.
         tokens: What the block takes, never more than the budget.
         query: What was searched for: the message, with the turns before it where that is short.
+        card: Lines of the peer card, in its order.
         always: Pinned entries and preferences, the most important first.
         entries: Entries that answer the message, the best first.
         turns: Turns in which a person asked for what is to hold on, then turns that answer it, the best first.
@@ -129,6 +132,7 @@ class TurnContext:
     text: str
     tokens: int
     query: str
+    card: tuple[CardLine, ...] = ()
     always: tuple[MemoryEntry, ...] = ()
     entries: tuple[MemoryEntry, ...] = ()
     turns: tuple[Turn, ...] = ()
@@ -191,6 +195,8 @@ class _AtHand:
     """What that goes back to."""
     disputed: Mapping[str, str]
     """Open questions about contradictions, by the id of each entry that they are about."""
+    card: Sequence[CardLine]
+    """The lines of the card, in its order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +211,8 @@ class _Material:
     """Records that the search may have found, and that are shown elsewhere."""
     disputed: Mapping[str, str]
     """Open questions about contradictions, by the id of each entry that they are about."""
+    card: Sequence[CardLine]
+    """The lines of the card, in its order."""
 
 
 class Context:
@@ -227,13 +235,12 @@ class Context:
     async def for_turn(self, session_id: str, message: str, *, budget_tokens: int) -> TurnContext:
         """Return what the agent should see before it answers *message*.
 
-        First come what is always loaded, MEMORY.md, skills, and what persons asked for that is to hold on, each within
-        its share of the budget (an entry that an item of MEMORY.md tells is not given twice),
-        then the entries and turns that answer best, until the budget is full; of a long one the
-        sentences that answer. A bigger budget gives all
-        that a smaller one does. What the conversation was given in its last turns is not given again, and a note and
-        the turn it was taken from only where everything else has had its place. The entries given count as needed
-        (see `Memory.uses`).
+        First come the peer card, what is always loaded, MEMORY.md, skills, and what persons asked for that is to hold
+        on, each within its share of the budget (an entry that an item of MEMORY.md tells is not given twice), then the
+        entries and turns that answer best, until the budget is full; of a long one the sentences that answer. A bigger
+        budget gives all that a smaller one does. What the conversation was given in its last turns is not given again,
+        and a note and the turn it was taken from only where everything else has had its place. The entries given count
+        as needed (see `Memory.uses`).
 
         Args:
             session_id: The conversation; its turns in the log that the agent still sees are left out.
@@ -262,6 +269,7 @@ class Context:
             text=block,
             tokens=self._parts.options.count_tokens(block),
             query=query,
+            card=tuple(one.record for one in lines_of(items, ContextPart.CARD) if isinstance(one.record, CardLine)),
             always=tuple(
                 one.record for one in lines_of(items, ContextPart.ALWAYS) if isinstance(one.record, MemoryEntry)
             ),
@@ -312,6 +320,7 @@ class Context:
             sorted(always, key=lambda one: (-one.importance, one.id)),
             frozenset[SourceRef]().union(*made_of.values()),
             _disputed(view),
+            view.card.lines() if self._parts.options.card_share else [],
         )
 
     def _query(self, message: str, recent: Sequence[Turn]) -> str:
@@ -338,7 +347,7 @@ class Context:
         told = at_hand.made_of
         standing = [one for one in found.standing if one.record.id not in visible and one.reference not in told]
         findings = retellings_last(findings, _tokenizer())
-        return _Material(at_hand.always, findings, standing, found.skills, not_counted, at_hand.disputed)
+        return _Material(at_hand.always, findings, standing, found.skills, not_counted, at_hand.disputed, at_hand.card)
 
     async def _document(self) -> Sequence[MemoryItem]:
         """Return what MEMORY.md says; nothing where there is none, or it cannot be read now."""
@@ -358,11 +367,14 @@ class Context:
         def new(items: Iterable[ContextItem]) -> list[ContextItem]:
             return [item for item in items if not window.shows(item.line)]
 
-        # What is always loaded has its share first, even where the shares together are more than everything.
-        left = 1.0 - options.always_share
+        # The card and what is always loaded have their shares first, even where all shares are more than everything.
+        left = 1.0 - (options.card_share if material.card else 0.0)
+        card = filling.shared(new(map(card_item, material.card)), 1.0 - left)
+        always_share = min(options.always_share, left)
+        left -= always_share
         written, told = self._written(document, filling, window, min(options.document_share, left))
         always = [one for one in material.always if not told.tell(one)]
-        loaded = filling.shared(new(asking(entry_item(one), material.disputed) for one in always), options.always_share)
+        loaded = filling.shared(new(asking(entry_item(one), material.disputed) for one in always), always_share)
         left -= min(options.document_share, left) if document else 0.0
         skills = filling.shared(new(skill_item(hit.skill) for hit in material.skills), min(options.skills_share, left))
         findings = [one for one in material.findings if not told.tell(one.record)]
@@ -370,8 +382,9 @@ class Context:
         found = [(one, item) for one, item in items_found if not window.shows(item.line)]
         asked = [(one, item) for one in material.standing if not window.shows((item := standing_item(one)).line)]
         offered = Offered(found, asked, options.standing_share, material.not_counted)
-        chosen = filling.found(offered, window.told(), (loaded, written, skills))
-        items = [*filling.taken(loaded), *filling.taken(written), *filling.taken(skills), *newest_first(chosen)]
+        chosen = filling.found(offered, window.told(), (card, loaded, written, skills))
+        shared = (one for part in (card, loaded, written, skills) for one in filling.taken(part))
+        items = [*shared, *newest_first(chosen)]
         while items and options.count_tokens(text_of(items)) > budget:
             # A counter may find more in the whole than in its lines.
             items.pop()

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from agentcore.stores.sql.backup import Backup
     from agentcore.stores.storage import Storage
     from agentcore.stores.values import SwitchSetting
+    from dream.cycle.card import Card
     from dream.cycle.desk import Desk
     from dream.cycle.dreams import Dreams
 
@@ -129,6 +130,11 @@ class ScopedHost:
     def desk(self) -> Desk:
         """What a person does to the memory by hand: edits, merges, answers to questions."""
         return self.dreams.desk
+
+    @property
+    def card(self) -> Card:
+        """The peer card: what is kept at hand about whomever the memory is about."""
+        return self.dreams.card
 
     @cached_property
     def dreams(self) -> Dreams:
@@ -360,6 +366,11 @@ class Host(Lifecycle):
     def desk(self) -> Desk:
         """What a person does to the default scope's memory by hand."""
         return self._default.desk
+
+    @property
+    def card(self) -> Card:
+        """The default scope's peer card."""
+        return self._default.card
 
     @property
     def dreams(self) -> Dreams:

@@ -134,7 +134,7 @@ class Memory:
         budget_tokens: int = 1_000,
         sessions: Iterable[str] | None = None,
     ) -> Representation:
-        """Return what is known, each conclusion with its level, confidence and premises; it does not count as used.
+        """Return the card and what is known, conclusions with level, confidence and premises; it counts as no use.
 
         Args:
             query: What it is wanted for, the most relevant first; None for what was seen last.

@@ -321,6 +321,8 @@ class ContextOptions(Options):
     """Categories whose entries, with all below, are always loaded; pinned entries are too."""
     always_share: float = Field(default=0.3, ge=0.0, le=1.0)
     """Share of the budget that always-loaded entries take at most."""
+    card_share: float = Field(default=0.2, ge=0.0, le=1.0)
+    """Share of the budget that the peer card takes at most, where there is one; 0 leaves it out."""
     document_share: float = Field(default=0.15, ge=0.0, le=1.0)
     """Share of a turn's budget that MEMORY.md may take, where there is a workspace; 0 leaves the file out."""
     standing_share: float = Field(default=0.2, ge=0.0, le=1.0)

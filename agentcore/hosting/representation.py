@@ -1,9 +1,10 @@
 """Puts together what is known of a peer: what was said and what was concluded, each conclusion with its premises."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from agentcore.domain.card import CardLine
 from agentcore.domain.conclusion import Premise
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Level, MemoryEntry, SourceKind
@@ -15,6 +16,7 @@ from agentcore.stores.storage import ReadView, Storage
 
 LEVELS: Final = (Level.EXPLICIT, Level.DERIVED, Level.DEDUCTIVE, Level.INDUCTIVE)
 """What a representation holds unless it is told otherwise."""
+Shown = TypeVar("Shown")
 _LOOKED_THROUGH: Final = 500
 """Entries that a representation is chosen from at most."""
 
@@ -61,12 +63,14 @@ class Representation:
         held: The entries.
         text: All of it, as a prompt shows it.
         tokens: What the text costs.
+        card: The lines of the card that the text begins with.
     """
 
     scope: Scope
     held: tuple[HeldEntry, ...]
     text: str
     tokens: int
+    card: tuple[CardLine, ...] = ()
 
 
 async def represent(
@@ -83,18 +87,24 @@ async def represent(
     found = await recall.search(scope, query, k=_LOOKED_THROUGH) if query else None
     ranked = None if found is None else [hit.entry for hit in found]
 
-    def read(view: ReadView) -> list[HeldEntry]:
+    within = None if sessions is None else set(sessions)
+
+    def read(view: ReadView) -> tuple[list[CardLine], list[HeldEntry]]:
         entries = ranked if ranked is not None else view.entries.select(EntryFilter(), limit=_LOOKED_THROUGH)
         wanted = [entry for entry in entries if entry.level in levels]
-        if sessions is not None:
+        card = view.card.lines()
+        if within is not None:
             heard = _heard_in(view, wanted)
-            wanted = [entry for entry in wanted if heard[entry.id] and heard[entry.id] <= set(sessions)]
-        return held_entries(view, wanted)
+            wanted = [entry for entry in wanted if heard[entry.id] and heard[entry.id] <= within]
+            card = [line for line in card if line.premises and {one.session for one in line.premises} <= within]
+        return card, held_entries(view, wanted)
 
-    held = await storage.read(scope, read)
-    fitting = list(_fitting(held, budget_tokens))
-    text = "\n".join(one.line for one in fitting)
-    return Representation(scope, tuple(fitting), text, estimate_tokens(text) if text else 0)
+    card, held = await storage.read(scope, read)
+    shown = list(_fitting(card, str, budget_tokens))
+    left = budget_tokens - sum(estimate_tokens(f"{line}\n") for line in shown)
+    fitting = list(_fitting(held, lambda one: one.line, left))
+    text = "\n".join([*map(str, shown), *(one.line for one in fitting)])
+    return Representation(scope, tuple(fitting), text, estimate_tokens(text) if text else 0, tuple(shown))
 
 
 def held_entries(view: ReadView, entries: Sequence[MemoryEntry]) -> list[HeldEntry]:
@@ -121,10 +131,10 @@ def _is_turn(kind: SourceKind) -> bool:
     return kind is SourceKind.TURN
 
 
-def _fitting(held: Iterable[HeldEntry], budget_tokens: int) -> Iterable[HeldEntry]:
+def _fitting(items: Iterable[Shown], line_of: Callable[[Shown], str], budget_tokens: int) -> Iterable[Shown]:
     used = 0
-    for one in held:
-        used += estimate_tokens(f"{one.line}\n")
+    for one in items:
+        used += estimate_tokens(f"{line_of(one)}\n")
         if used > budget_tokens:
             return
         yield one

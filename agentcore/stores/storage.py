@@ -9,7 +9,7 @@ What a view or a unit of work reads and writes with are classes of `agentcore.st
 writes. `agentcore.testing.contracts` is the suite they have to pass on each database.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -19,6 +19,7 @@ from agentcore.domain.decay import Decay
 from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.stores.forgetting import ErasureLog, Forgotten, SaysIt, Tombstone, TurnsChoice
+from agentcore.stores.records import RecordReader, RecordStore
 from agentcore.stores.values import Present
 
 if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy costs a third of a second
@@ -28,6 +29,7 @@ if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy cos
     from agentcore.domain.skill import SkillUse
     from agentcore.stores.sql.access import SqlReceiptStore, SqlTokenStore
     from agentcore.stores.sql.authorship import SqlAuthorshipReader
+    from agentcore.stores.sql.card import SqlCardReader, SqlCardStore
     from agentcore.stores.sql.conclusions import SqlConclusionReader, SqlConclusionStore
     from agentcore.stores.sql.documents import SqlDocumentReader, SqlDocumentStore
     from agentcore.stores.sql.entries import SqlEntryReader, SqlEntryStore
@@ -65,38 +67,6 @@ class Origin(StrEnum):
     IMPORT = "import"
     DREAM = "dream"
     UNDO = "undo"
-
-
-class RecordReader(Protocol[R]):
-    """What the store of every kind of record can be asked."""
-
-    def get_many(self, ids: Collection[str], /) -> list[R]:
-        """Return those that exist, by id."""
-        ...
-
-    def existing(self, ids: Collection[str], /) -> set[str]:
-        """Return those of *ids* that are taken."""
-        ...
-
-    def every(self) -> Iterator[R]:
-        """Stream them all, by id."""
-        ...
-
-
-class RecordStore(RecordReader[R], Protocol):
-    """What the store of every kind of record can be told."""
-
-    def apply(self, changes: Sequence[tuple[R | None, R | None]], /) -> None:
-        """Add, replace and remove records: each pair is one before and after, None for absence.
-
-        Raises:
-            StaleVersionError: a record is no longer what was before; nothing is written.
-        """
-        ...
-
-    def delete(self, ids: Collection[str], /) -> int:
-        """Remove records for good; return how many there were."""
-        ...
 
 
 class ReadView(Protocol):
@@ -150,6 +120,11 @@ class ReadView(Protocol):
     @property
     def conclusions(self) -> "SqlConclusionReader":
         """What conclusions rest on."""
+        ...
+
+    @property
+    def card(self) -> "SqlCardReader":
+        """Lines of the card."""
         ...
 
     @property
@@ -289,6 +264,11 @@ class UnitOfWork(ReadView, Protocol):
     @property
     def conclusions(self) -> "SqlConclusionStore":
         """What conclusions rest on, kept true."""
+        ...
+
+    @property
+    def card(self) -> "SqlCardStore":
+        """Lines of the card."""
         ...
 
     @property

@@ -156,7 +156,7 @@ class Desk:
                 return self._text(asked, content or "", members, decision)
             return _kept(asked, _member(members, keep), members, decision)
 
-        return await self._do(ANSWER, decide, why=why, target=question_id)
+        return await self.record(ANSWER, decide, why=why, target=question_id)
 
     async def edit(self, entry_id: str, *, why: str | None = None, **changes: Unpack[MemoryChanges]) -> RunReport:
         """Change an active entry; whatever is not named stays as it is.
@@ -232,7 +232,7 @@ class Desk:
             ]
             return change_set(MERGE, [*made, *answered])
 
-        return await self._do(MERGE, decide, why=why, target=ids[0])
+        return await self.record(MERGE, decide, why=why, target=ids[0])
 
     async def distinct(self, *entry_ids: str, why: str | None = None) -> RunReport:
         """Say that active entries differ: no dream puts two of them together, as long as their texts stay.
@@ -257,7 +257,7 @@ class Desk:
             made = [settled(one, QuestionVerdict.DISTINCT, decision) for one in waiting]
             return change_set("distinct", made or [_said_distinct(entries, decision)])
 
-        return await self._do("distinct", decide, why=why, target=ids[0])
+        return await self.record("distinct", decide, why=why, target=ids[0])
 
     async def _change_one(
         self,
@@ -271,18 +271,31 @@ class Desk:
             before = _active(unit, entry_id)
             return edited(before, change(before, decision), _DONE[what], decision)
 
-        return await self._do(what, decide, why=why, target=entry_id)
+        return await self.record(what, decide, why=why, target=entry_id)
 
-    async def _do(self, what: str, decide: Decide, *, why: str | None, target: str) -> RunReport:
-        """Decide and write in one transaction, as a run of its own; where nothing changes, there is no run."""
+    async def record(
+        self, what: str, decide: Decide, *, why: str | None, target: str, declines: bool = False
+    ) -> RunReport:
+        """Decide and write in one transaction, as a run of its own; where nothing changes, there is no run.
+
+        Args:
+            what: What the run calls it.
+            decide: Returns what changes, None for nothing.
+            why: The reason, for people.
+            target: What it is about.
+            declines: Whether no dream does again what the change takes back.
+        """
         reason = None if why is None else clean_text("reason", why)
         opening = asked_for(self.parts, self.scope, RunKind.EDIT, target)
         run_id = self.parts.ids.new()
-        work = partial(self._write, what=what, decide=decide, opening=replace(opening, run_id=run_id), why=reason)
+        opening = replace(opening, run_id=run_id)
+        work = partial(self._write, what=what, decide=decide, opening=opening, why=reason, declines=declines)
         report = await self.parts.storage.write(self.scope, work, origin=Origin.HOST)
         return await self.told(report)
 
-    def _write(self, unit: UnitOfWork, what: str, decide: Decide, opening: RunReport, why: str | None) -> RunReport:
+    def _write(
+        self, unit: UnitOfWork, what: str, decide: Decide, opening: RunReport, why: str | None, *, declines: bool
+    ) -> RunReport:
         decision = DeskDecision(by=str(unit.actor), at=unit.now, why=why)
         opening = replace(opening, actor=decision.by)
         made = decide(unit, decision)
@@ -300,6 +313,8 @@ class Desk:
             new_id=self.parts.ids.new,
         )
         step = writer.write(unit, StepDraft(proposal=Proposal(), batch=[]), Admission(accepted=[made]))
+        if declines:
+            books.decisions.decline(set(made.fingerprints.values()), run_id=opening.run_id)
         done = PassReport(name=what, outcome=PassOutcome.APPLIED, accepted=step.report.accepted)
         report = opening.with_passes((done,), unit.now)
         books.runs.close(report)

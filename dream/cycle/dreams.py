@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from agentcore.hosting.option_layers import EffectiveOption
     from agentcore.hosting.services import HostServices
     from agentcore.stores.storage import UnitOfWork
+    from dream.cycle.card import Card
     from dream.cycle.desk import Desk
     from dream.cycle.listeners import Listener, Unsubscribe
     from dream.cycle.model_check import ModelCheck
@@ -119,6 +120,13 @@ class Dreams(DreamRecords):
         from dream.cycle.desk import Desk  # noqa: PLC0415 - with the guards a tenth of a second
 
         return Desk(parts=self._parts, options=self._options, scope=self._scope, told=self._watch.told)
+
+    @property
+    def card(self) -> Card:
+        """What is kept at hand about whomever the memory is about."""
+        from dream.cycle.card import Card  # noqa: PLC0415 - as the desk
+
+        return Card(self.desk)
 
     async def _undo_service(self) -> UndoService:
         return await asyncio.to_thread(_make_undo_service, self._parts, self._options)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
+    from agentcore.domain.card import CardLine
     from agentcore.domain.memory import MemoryEntry
     from agentcore.domain.scope import Scope
 
@@ -151,8 +152,8 @@ def _judged(source: Record) -> dict[str, str]:
     return {name: getattr(source, name) for name in _JUDGED if hasattr(source, name)}
 
 
-def upheld(changed: tuple[MemoryEntry, MemoryEntry]) -> ChangeSet:
-    """Return what the host changed of a conclusion, before and after, for the journal."""
+def upheld(changed: tuple[MemoryEntry, MemoryEntry] | tuple[CardLine, CardLine]) -> ChangeSet:
+    """Return what the host changed of a conclusion or of a line of the card, before and after, for the journal."""
     before, after = changed
     reason = after.status_reason or ("its premises are back" if before.lost_premises else "its evidence changed")
     return ChangeSet(operation=UPHOLD, changes=(Change[Record](before=before, after=after, reason=reason),))

@@ -22,7 +22,7 @@ _VERIFY_INFERENCE: Final = DeclaredDirective(
 )
 _PEERS_ALONE: Final[Mapping[Preset, PassMode]] = MappingProxyType({Preset.PEER: PassMode.APPLY})
 """Of a pass that concludes what nobody said, which the other systems do not."""
-_CONCLUDING: Final = (
+CONCLUDING: Final = (
     "reviewed",
     "searches",
     "deduced",
@@ -36,6 +36,8 @@ _CONCLUDING: Final = (
     "read_again",
     "denied",
 )
+"""What the report of a pass that concludes counts."""
+_OF_THE_CARD: Final = ("card_added", "card_replaced", "card_removed")
 
 DEDUCTION: Final = Declaration(
     name="deduction",
@@ -43,15 +45,15 @@ DEDUCTION: Final = Declaration(
     directives=(
         DeclaredDirective(
             "deduction",
-            "What must be true if what is known is: changes, implications, contradictions.",
-            ("search", "conclusions", "kind", "content", "premises"),
+            "What must be true if what is known is: changes, implications, contradictions; and edits of the card.",
+            ("search", "conclusions", "kind", "content", "premises", "card", "section"),
         ),
         _VERIFY_INFERENCE,
     ),
     mode=PassMode.OFF,
     presets=_PEERS_ALONE,
     options="inference",
-    notes=_CONCLUDING,
+    notes=(*CONCLUDING, *_OF_THE_CARD),
     rounds=(RoundKind.LOOKUP, RoundKind.VERIFICATION),
     home="inference.deduction:Deduction",
     why="after consolidation, so that it concludes from what holds",
@@ -71,7 +73,7 @@ INDUCTION: Final = Declaration(
     mode=PassMode.OFF,
     presets=_PEERS_ALONE,
     options="inference",
-    notes=_CONCLUDING,
+    notes=CONCLUDING,
     rounds=(RoundKind.LOOKUP, RoundKind.VERIFICATION),
     home="inference.induction:Induction",
     why="after deduction, so that it sees what that concluded",

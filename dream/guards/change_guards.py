@@ -10,6 +10,7 @@ from datetime import datetime
 from itertools import chain
 from typing import TypeVar, cast
 
+from agentcore.domain.card import CardLine
 from agentcore.domain.conclusion import Footing
 from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
@@ -21,6 +22,7 @@ from agentcore.recall.off_limits import named_topic
 from dream.domain.change import Change, ChangeSet
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.guards.card_guard import card_fault
 from dream.guards.conclusion_guard import rests_on_premises
 from dream.guards.secrets import secret_in
 from dream.options import RetentionOptions
@@ -46,6 +48,7 @@ class Knowledge:
         depths: How many conclusions they stand on, themselves among them.
         live_skills: Those names of successors that active skills have.
         taken_names: Those names of new skills that a skill has or once had.
+        card: Ids of the lines of the card.
     """
 
     declined: frozenset[str] = frozenset()
@@ -61,6 +64,7 @@ class Knowledge:
     depths: Mapping[str, int] = field(default_factory=dict[str, int])
     live_skills: frozenset[str] = frozenset()
     taken_names: frozenset[str] = frozenset()
+    card: frozenset[str] = frozenset()
 
 
 def keeps_records(change_set: ChangeSet, _knowledge: Knowledge) -> Refusal | None:
@@ -317,6 +321,12 @@ def _document_lines(document: StoredDocument | None) -> list[str]:
     return [] if document is None else [line.strip() for line in document.content.splitlines()]
 
 
+def keeps_card(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None:
+    """Refuse a line that nobody said, that rests on what does not hold, that is a person's, or for which is no room."""
+    changes = _changes(change_set, CardLine)
+    return card_fault(changes, knowledge.card, knowledge.premises) if changes else None
+
+
 def names_no_topic(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None:
     """Refuse texts that name a topic about which nothing is to be kept, unless the set began with them.
 
@@ -341,6 +351,8 @@ def _texts_of(record: Record | None) -> list[str]:
             return _skill_lines(record)
         case StoredDocument():
             return _document_lines(record)
+        case CardLine():
+            return [record.content, record.reason]
         case _:
             return []
 
@@ -389,6 +401,7 @@ GUARDS_OF: Mapping[RecordKind, tuple[Guard, ...]] = {
     RecordKind.ENTRY: (raises_nothing, rests_on_premises, leaves_protected_categories, keeps_pins, keeps_apart),
     RecordKind.SKILL: (replaces_skills, takes_no_name, raises_no_skill, tells_no_secret),
     RecordKind.DOCUMENT: (writes_no_secret,),
+    RecordKind.CARD_LINE: (keeps_card,),
 }
 """The laws of each kind of record that dreams change."""
 

@@ -172,6 +172,8 @@ class InferenceOptions(Options):
     """Entries like a new one that are shown beside it."""
     threshold: float = Field(default=0.15, gt=0.0, le=1.0)
     """Weighted Jaccard similarity from which an entry is one of these."""
+    card: bool = True
+    """Whether the deduction edits the peer card."""
 
 
 class EpisodeOptions(Options):

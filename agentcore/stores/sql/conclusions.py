@@ -8,15 +8,17 @@ confidence follows its evidence. It needs no model: what a conclusion needs is a
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import orjson
 from sqlalchemy import Text, bindparam, select, update
 
+from agentcore.domain.card import CardLine
 from agentcore.domain.conclusion import Confidence, Footing, Premise, footing_of
 from agentcore.domain.evidence import SourceKind
 from agentcore.domain.memory import CONCLUSIONS, PREMISE_GONE, Level, MemoryEntry, Status
 from agentcore.domain.temporal import from_micros, to_micros
+from agentcore.stores.sql.card import SqlCardStore
 from agentcore.stores.sql.entries import SqlEntryReader
 from agentcore.stores.sql.rows import to_premises
 from agentcore.stores.sql.schema import entries, entry_sources
@@ -68,6 +70,10 @@ _CHANGE: Final = (
         revision=bindparam("b_revision"),
     )
 )
+
+
+Upheld: TypeAlias = tuple[MemoryEntry, MemoryEntry] | tuple[CardLine, CardLine]
+"""What settling changed, before and after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,23 +150,36 @@ class SqlConclusionReader:
 class SqlConclusionStore(SqlConclusionReader):
     """What conclusions rest on, kept true in one transaction; lives as long as it."""
 
-    def settle(self) -> list[tuple[MemoryEntry, MemoryEntry]]:
-        """Judge again all that rests on what changed in the transaction; return what that changed, by id.
+    def settle(self) -> list[Upheld]:
+        """Judge again all that rests on what changed in the transaction; return what that changed, before and after.
 
         It is done before the transaction commits, whoever writes; a caller that keeps a journal asks earlier.
         """
-        before = settle(self._transaction)
+        before, lines = settle(self._transaction)
         after = SqlEntryReader(self._transaction).get_many(before)
-        return [(replace(before[one.id].applied_to(one), version=one.version - 1), one) for one in after]
+        told = [(replace(before[one.id].applied_to(one), version=one.version - 1), one) for one in after]
+        return [*told, *lines]
 
 
-def settle(transaction: Transaction) -> Mapping[str, _Standing]:
-    """Judge again all that rests on what changed; return how what it changed stood before, by id."""
-    before: dict[str, _Standing] = {}
+def settle(transaction: Transaction) -> tuple[Mapping[str, _Standing], list[tuple[CardLine, CardLine]]]:
+    """Judge again all that rests on what changed.
+
+    Returns:
+        How the conclusions that it changed stood before, by id; and the lines of the card that it changed.
+    """
+    if not transaction.unsettled:
+        return {}, []
     touched, transaction.unsettled = transaction.unsettled, set()
     for chunk in chunks(sorted(touched)):
         absorbed = transaction.execute(_ABSORBED, among=chunk).scalars().all()
         touched = touched | {entry_id for one in absorbed for entry_id, _ in orjson.loads(one)}
+    before = _settle_conclusions(transaction, touched)
+    lines = SqlCardStore(transaction).settle(touched | before.keys(), lambda ids: _Living(transaction, ids))
+    return before, lines
+
+
+def _settle_conclusions(transaction: Transaction, touched: set[str]) -> dict[str, _Standing]:
+    before: dict[str, _Standing] = {}
     rows: dict[str, Any] = {}
     for chunk in chunks(sorted(touched)):
         rows.update((row.id, row) for row in transaction.execute(_NAMED, among=chunk))

@@ -18,6 +18,7 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.forgetting import Erasure, KnownCopy
 from agentcore.stores.sql.schema import (
+    card_lines,
     documents,
     entries,
     erasures,
@@ -40,7 +41,7 @@ _ROWS: Final = 2_000
 """Rows that go in one transaction: some 50 ms of the write lock."""
 _FORGET: Final = "forget"
 _KEPT: Final = frozenset({scopes.name, erasures.name, peers.name})
-_HOLDING: Final = (entries, turns, skills, documents, feedback, wisp_runs, tool_calls, skill_uses)
+_HOLDING: Final = (entries, turns, skills, documents, feedback, wisp_runs, tool_calls, skill_uses, card_lines)
 _NAMED: Final = ("workspace", "observer", "observed")
 
 

@@ -18,6 +18,7 @@ from agentcore.domain.text import fold_key, normalise
 from agentcore.domain.validity import revived
 from agentcore.errors import UnknownRecordError
 from agentcore.stores.forgetting import Forgotten, SaysIt, Tombstone, TombstoneKind, TurnsChoice
+from agentcore.stores.sql.card import SqlCardStore
 from agentcore.stores.sql.entries import SqlEntryStore
 from agentcore.stores.sql.erase import SqlErasureStore
 from agentcore.stores.sql.questions import SqlQuestionStore
@@ -137,7 +138,10 @@ def _remove(
     redacted: tuple[str, ...],
 ) -> Forgotten:
     """Scrub every copy of the doomed entries and of what the turns *said*, and delete the entries."""
-    scrub(transaction, {gone.id: gone.content for gone in doomed.values()}, said)
+    card = SqlCardStore(transaction)
+    lines = {*card.resting_on(doomed), *card.saying([gone.content for gone in doomed.values()])}
+    scrub(transaction, {one.id: one.content for one in (*doomed.values(), *lines)}, said)
+    card.delete([line.id for line in lines])
     SqlQuestionStore(transaction).release(doomed)
     SqlEntryStore(transaction).delete(doomed)
     _bury(transaction, TombstoneKind.ENTRY, doomed)

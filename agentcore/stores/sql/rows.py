@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar, cast
 import orjson
 from sqlalchemy import ColumnElement, Table, and_, exists, false, func, or_, select
 
+from agentcore.domain.card import CardSection
 from agentcore.domain.conclusion import Confidence, Pattern, Premise
 from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceKind, SourceRef
 from agentcore.domain.filters import EntryFilter
@@ -59,6 +60,11 @@ def _members(kind: type[Enum]) -> Callable[[Any], Any]:
     return {member.value: member for member in kind}.__getitem__
 
 
+def to_premises(column: str) -> tuple[Premise, ...]:
+    """Read the premises of a conclusion, or of a line of the card."""
+    return tuple(map(_premise, orjson.loads(column)))
+
+
 _READERS: dict[str, Any] = {
     "trust": _members(Trust),
     "status": _members(Status),
@@ -68,11 +74,15 @@ _READERS: dict[str, Any] = {
     "cause": _members(QuestionCause),
     "state": _members(QuestionState),
     "verdict": _members(QuestionVerdict),
+    "section": _members(CardSection),
     "members": _refs,
+    "sources": _refs,
+    "premises": to_premises,
     "result": SourceRef.parse,
     "see_also": _all_texts,
     "own": _all_texts,
     "generated": bool,
+    "pinned": bool,
     "succeeded": bool,
 }
 
@@ -120,7 +130,8 @@ def _to_column(value: Any) -> Any:
     if isinstance(value, datetime):
         return to_micros(value)
     if isinstance(value, tuple):
-        return encode([str(one) for one in cast("tuple[object, ...]", value)])
+        plain = cast("tuple[object, ...]", value)
+        return encode([premise_image(one) if isinstance(one, Premise) else str(one) for one in plain])
     if isinstance(value, StrEnum):
         return value.value
     if isinstance(value, SourceRef):
@@ -297,11 +308,6 @@ def _piece(image: dict[str, Any]) -> Evidence:
             image.get("round", 0),
         )
     )
-
-
-def to_premises(column: str) -> tuple[Premise, ...]:
-    """Read the premises of a conclusion."""
-    return tuple(map(_premise, orjson.loads(column)))
 
 
 def _premise(image: dict[str, Any]) -> Premise:

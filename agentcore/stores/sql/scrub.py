@@ -17,6 +17,7 @@ from agentcore.stores.forgetting import TombstoneKind
 from agentcore.stores.sql.access import forget_receipts
 from agentcore.stores.sql.entries import SqlEntryStore
 from agentcore.stores.sql.schema import (
+    card_lines,
     decisions,
     documents,
     entries,
@@ -191,6 +192,8 @@ _QUOTING = (
     entries.c.status_reason,
     questions.c.reason,
     questions.c.text,
+    card_lines.c.reason,
+    card_lines.c.status_reason,
 )
 _PLANS = (plans.c.changes, plans.c.report)
 _WAITING = tuple(waiting_exchanges.c[name] for name in ("batch", "records", "rounds", "changes"))

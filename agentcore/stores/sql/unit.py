@@ -13,8 +13,10 @@ from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import SkillUse
 from agentcore.stores.forgetting import Forgotten, SaysIt, Tombstone, TurnsChoice
+from agentcore.stores.records import RecordStore
 from agentcore.stores.sql.access import SqlReceiptStore, SqlTokenStore
 from agentcore.stores.sql.authorship import SqlAuthorshipReader
+from agentcore.stores.sql.card import SqlCardStore
 from agentcore.stores.sql.conclusions import SqlConclusionStore
 from agentcore.stores.sql.documents import SqlDocumentStore
 from agentcore.stores.sql.entries import SqlEntryStore
@@ -44,7 +46,6 @@ from agentcore.stores.sql.transaction import Transaction
 from agentcore.stores.sql.turns import SqlTurnStore
 from agentcore.stores.sql.vectors import SqlVectorStore
 from agentcore.stores.sql.withheld import SqlWithheldStore
-from agentcore.stores.storage import RecordStore
 
 _STORES: Mapping[RecordKind, Callable[[Transaction], RecordStore[Any]]] = {
     RecordKind.ENTRY: SqlEntryStore,
@@ -53,6 +54,7 @@ _STORES: Mapping[RecordKind, Callable[[Transaction], RecordStore[Any]]] = {
     RecordKind.DOCUMENT: SqlDocumentStore,
     RecordKind.OFF_LIMITS_TOPIC: partial(SqlRecordStore[Any], rows=OFF_LIMITS_TOPICS),
     RecordKind.QUESTION: SqlQuestionStore,
+    RecordKind.CARD_LINE: SqlCardStore,
     **{kind: partial(SqlSignalStore[Any], rows=rows) for kind, rows in SIGNAL_ROWS.items()},
 }
 """Where each kind of record is kept."""
@@ -118,6 +120,11 @@ class SqlUnit:
     def conclusions(self) -> SqlConclusionStore:
         """What conclusions rest on."""
         return SqlConclusionStore(self.transaction)
+
+    @property
+    def card(self) -> SqlCardStore:
+        """Lines of the card."""
+        return SqlCardStore(self.transaction)
 
     @property
     def turns(self) -> SqlTurnStore:

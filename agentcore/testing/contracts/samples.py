@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
+from agentcore.domain.card import CardLine, CardSection
 from agentcore.domain.conclusion import Confidence, Pattern, Premise, confidence_of
 from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
@@ -283,6 +284,26 @@ def a_question(question_id: str, **fields: Any) -> Question:
     return Question(id=question_id, **(usual | fields))
 
 
+def a_card_line(line_id: str, **fields: Any) -> CardLine:
+    """Return a line that another one took the place of, with something in every field."""
+    usual: dict[str, Any] = {
+        "scope": SCOPE,
+        "section": CardSection.RELATIONSHIP,
+        "content": f'Married to "Rui" ({line_id}).',
+        "set_at": START,
+        "set_by": "a-pass",
+        "reason": "She said so.",
+        "pinned": True,
+        "sources": (SourceRef.parse("entry:wedding"),),
+        "premises": (Premise("wedding", "4f00c2", START, "s1"),),
+        "status": Status.SUPERSEDED,
+        "status_reason": "They parted.",
+        "successor": "later",
+        "status_at": START + DAY,
+    }
+    return CardLine(id=line_id, **(usual | fields))
+
+
 SAMPLES: Mapping[RecordKind, Callable[[str], Record]] = {
     RecordKind.ENTRY: a_full_entry,
     RecordKind.TURN: a_turn,
@@ -294,6 +315,7 @@ SAMPLES: Mapping[RecordKind, Callable[[str], Record]] = {
     RecordKind.DOCUMENT: a_document,
     RecordKind.OFF_LIMITS_TOPIC: an_off_limits_topic,
     RecordKind.QUESTION: a_question,
+    RecordKind.CARD_LINE: a_card_line,
 }
 """What makes a record of each kind, given its id."""
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from agentcore.domain.card import CardLine
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Status, last_rewrite
 from agentcore.domain.question import QuestionVerdict
@@ -217,11 +218,13 @@ def _with_premises(view: ReadView, change_sets: Sequence[ChangeSet], knowledge: 
     """Return *knowledge* with what guards ask of the premises of conclusions."""
     afters = [change.after for one in change_sets for change in one.changes]
     drawn = [after for after in afters if isinstance(after, MemoryEntry) and after.is_conclusion and after.is_active]
-    if not drawn:
+    lines = [after for after in afters if isinstance(after, CardLine)]
+    if not drawn and not lines:
         return knowledge
-    premises = view.entries.get_many({one.entry_id for conclusion in drawn for one in conclusion.premises})
+    premises = view.entries.get_many({one.entry_id for resting in (*drawn, *lines) for one in resting.premises})
     return replace(
         knowledge,
+        card=frozenset(line.id for line in view.card.lines()) if lines else frozenset(),
         premises={entry.id: entry for entry in premises},
         footings={conclusion.id: view.conclusions.footing(conclusion) for conclusion in drawn},
         depths=depths_of(view, drawn),
@@ -259,6 +262,9 @@ def _with_skill_names(view: ReadView, change_sets: Sequence[ChangeSet], knowledg
 def after_change(change_set: ChangeSet, knowledge: Knowledge) -> Knowledge:
     """Return what guards have to know once *change_set* is accepted."""
     pairs = [(change.before, change.after) for change in change_set.changes]
+    lines = [after for _, after in pairs if isinstance(after, CardLine)]
+    gone, new = ({line.id for line in lines if line.is_active is active} for active in (False, True))
+    knowledge = replace(knowledge, card=(knowledge.card - gone) | new) if lines else knowledge
     skills = [after for _, after in pairs if isinstance(after, Skill)]
     if not skills:
         return knowledge

@@ -35,6 +35,7 @@ COMMANDS = {
     "recall": ("memory:recall", "Find the entries that answer a question best."),
     "memories": ("memory:memories", "List entries, the latest seen first."),
     "conclusions": ("conclusions:conclusions", "List what dreams concluded, each with what it rests on."),
+    "card": ("card:card", "Show the peer card, put a line on it, or take one off it."),
     "edit": ("desk:edit", "Change the text of an entry, or where it is filed."),
     "pin": ("desk:pin", "Pin an entry: no dream retires it."),
     "unpin": ("desk:unpin", "Take the pin of an entry away."),

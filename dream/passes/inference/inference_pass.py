@@ -2,8 +2,9 @@
 
 import asyncio
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, TypeAlias, cast
 
 from agentcore.domain.question import Question, QuestionCause
 from agentcore.domain.text import fold_key
@@ -18,6 +19,7 @@ from dream.options import VerificationMode
 from dream.passes.conflicts import ConflictVerdict, SideEvidence, judge, speakers_by_entry
 from dream.passes.declared import DeclaredPass
 from dream.passes.exchange_state import Item, Settled
+from dream.passes.inference.card_edits import CARD_ADD, CARD_REMOVE, CARD_REPLACE, OPERATIONS, CardEdit, card_change_set
 from dream.passes.inference.judging import DEDUCE, GENERALISE, RESOLVE, UPDATE, Drawn, InferenceRules, change_set_of
 from dream.passes.inference.lookups import MOST_LOOKUPS, look_up, searches_of
 from dream.passes.inference.packing import count, pack
@@ -27,20 +29,8 @@ from dream.passes.protocol import ModelContext
 from dream.passes.questions import question_about
 from dream.passes.verified_exchange import VerifiedExchange, unverified
 
-_COUNTS = (
-    "reviewed",
-    "searches",
-    "deduced",
-    "updated",
-    "patterns",
-    "contradictions",
-    "resolved",
-    "reinforced",
-    "repairs",
-    "repaired",
-    "read_again",
-    "denied",
-)
+Inferred: TypeAlias = Drawn | CardEdit
+"""What an answer makes that a reader has to check."""
 
 
 class InferencePass(DeclaredPass, ABC):
@@ -52,6 +42,10 @@ class InferencePass(DeclaredPass, ABC):
     shape: ClassVar[AnswerShape]
     """What it reads of an answer."""
 
+    def shape_for(self, _context: ModelContext) -> AnswerShape:
+        """Return what it reads of an answer in a scope with these options."""
+        return self.shape
+
     async def has_work(self, context: ModelContext) -> Work:
         """New entries; where nobody would read a conclusion a second time, only that it has to say so."""
         if context.options.verification is VerificationMode.OFF:
@@ -62,7 +56,7 @@ class InferencePass(DeclaredPass, ABC):
         """Put entries that are alike into one batch, with what they took the place of and what was concluded."""
         if context.options.verification is VerificationMode.OFF:
             return Packing(batches=(), refused=(Refusal(Refused.NEEDS_VERIFIER, self.name),))
-        return await pack(context, self.shape.overhead)
+        return await pack(context, self.shape_for(context))
 
     async def ask(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
         """Ask what follows; carry searches out and ask again; then have what was concluded read a second time."""
@@ -77,10 +71,11 @@ class InferencePass(DeclaredPass, ABC):
         outcome = await self._exchange(context, batch, rounds).outcome(rounds)
         searched = [searches_of(one.answer) for one in rounds if one.kind is not RoundKind.VERIFICATION]
 
-        def changes(settled: Sequence[Settled[Drawn]]) -> tuple[ChangeSet, ...]:
-            return tuple(change_set_of(one, context.new_id(), context.as_of) for one in settled if not one.value.asks)
+        def changes(settled: Sequence[Settled[Inferred]]) -> tuple[ChangeSet, ...]:
+            return tuple(self._changes(context, one) for one in settled if not one.value.asks)
 
-        asked = [one.value for one in (*outcome.settled, *outcome.for_review) if one.value.asks]
+        found = [one.value for one in (*outcome.settled, *outcome.for_review)]
+        asked = [one for one in found if isinstance(one, Drawn) and one.asks]
         return Proposal(
             change_sets=changes(outcome.settled),
             for_review=changes(outcome.for_review),
@@ -97,24 +92,35 @@ class InferencePass(DeclaredPass, ABC):
             undecided=changes(list(map(unverified, outcome.undecided))),
         )
 
+    def _changes(self, context: ModelContext, settled: Settled[Inferred]) -> ChangeSet:
+        if isinstance(settled.value, CardEdit):
+            of_card = cast("Settled[CardEdit]", settled)
+            return card_change_set(of_card, context.new_id(), context.as_of, self.name)
+        return change_set_of(cast("Settled[Drawn]", settled), context.new_id(), context.as_of)
+
     def made(self, change_sets: Sequence[ChangeSet]) -> Notes:
         """Count what was concluded."""
         settled = [one for one in change_sets if one.operation == RESOLVE]
-        new = [one for one in change_sets if one.changes[0].before is None]
+        edits = Counter(one.operation for one in change_sets)
+        drawn = [one for one in change_sets if one.operation not in OPERATIONS.values()]
+        new = [one for one in drawn if one.changes[0].before is None]
         return {
             "deduced": sum(one.operation == DEDUCE for one in new),
             "updated": sum(one.operation == UPDATE for one in new),
             "patterns": sum(one.operation == GENERALISE for one in new),
             "resolved": len(settled),
-            "reinforced": len(change_sets) - len(new) - len(settled),
+            "reinforced": len(drawn) - len(new) - len(settled),
+            "card_added": edits[CARD_ADD],
+            "card_replaced": edits[CARD_REPLACE],
+            "card_removed": edits[CARD_REMOVE],
         }
 
     def conclude(self, notes: Sequence[Notes]) -> Notes:
         """Sum over the batches."""
-        return summed(notes, *_COUNTS)
+        return summed(notes, *self.notes)
 
     @abstractmethod
-    def judge(self, answer: Answer, rules: InferenceRules) -> tuple[list[Item[Drawn]], list[Refusal]]:
+    def judge(self, answer: Answer, rules: InferenceRules) -> tuple[Sequence[Item[Inferred]], Sequence[Refusal]]:
         """Return what of an answer a reader has to check, and why the rest is not taken."""
 
     @abstractmethod
@@ -131,16 +137,16 @@ class InferencePass(DeclaredPass, ABC):
         return NextRound(request, RoundKind.LOOKUP, shown=found.versions)
 
     def _request(self, context: ModelContext, shown: ShownRecords, *, may_search: bool) -> ChatRequest:
-        return question(context, self.shape, shown.lines(), self.instructions, self.name, may_search=may_search)
+        return question(context, self.shape_for(context), shown, self.instructions, self.name, may_search=may_search)
 
-    def _exchange(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> VerifiedExchange[Drawn]:
+    def _exchange(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> VerifiedExchange[Inferred]:
         async def asked(_handles: frozenset[str] | None) -> ChatRequest | None:
             shown = await context.read(lambda view: ShownRecords.of(view, batch, ()))
             if shown.fresh.isdisjoint(shown.entries):
                 return None
             return self._request(context, shown, may_search=True)
 
-        async def judged(answer: Answer) -> tuple[Sequence[Item[Drawn]], Sequence[Refusal]]:
+        async def judged(answer: Answer) -> tuple[Sequence[Item[Inferred]], Sequence[Refusal]]:
             rules = await context.read(lambda view: _rules(view, context, batch, rounds, self.texts(answer)))
             # Comparing texts takes longer than the event loop may stall.
             return await asyncio.to_thread(self.judge, answer, rules)
@@ -182,4 +188,5 @@ def _rules(
         known={**known, **dict.fromkeys(view.forgotten.contains(keys), Refused.FORGOTTEN)},
         vocabulary=context.vocabulary,
         conflicts=verdicts(),
+        card=tuple(view.card.lines()) if context.options.inference.card else None,
     )

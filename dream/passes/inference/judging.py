@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from agentcore.domain.card import CardLine
 from agentcore.domain.conclusion import Confidence, Pattern, Premise, confidence_of, occasions
 from agentcore.domain.evidence import Evidence, SourceKind, SourceRef, exact_words
 from agentcore.domain.memory import Level, MemoryEntry, Trust
@@ -103,7 +104,8 @@ class InferenceRules:
         depths: How many conclusions each shown entry stands on, by its id.
         known: Fold keys of texts that active entries say, and of those that a person asked to forget.
         vocabulary: Which words are ordinary.
-        conflict: Which of a former and a present entry gives way.
+        conflicts: Which of a former and a present entry gives way.
+        card: The lines of the card as it is; None where it is not edited.
     """
 
     shown: ShownRecords
@@ -111,6 +113,7 @@ class InferenceRules:
     known: Mapping[str, Refused]
     vocabulary: Vocabulary
     conflicts: Mapping[tuple[str, str], ConflictVerdict]
+    card: tuple[CardLine, ...] | None = None
 
 
 def judge_deductions(items: Iterable[DeductionItem], rules: InferenceRules) -> tuple[list[Item[Drawn]], list[Refusal]]:

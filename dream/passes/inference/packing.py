@@ -10,7 +10,7 @@ from agentcore.stores.storage import ReadView
 from agentcore.stores.values import EntryMaterial
 from dream.domain.step import Batch, Packing
 from dream.guards import is_under
-from dream.passes.inference.prompt import line_tokens
+from dream.passes.inference.prompt import AnswerShape, card_line_tokens, line_tokens
 from dream.passes.memory_consolidation.clusters import Bounds, Pair, beside, fill, gather
 from dream.passes.protocol import ModelContext
 
@@ -38,18 +38,20 @@ async def count(context: ModelContext) -> int:
     return await context.read(lambda view: view.entries.count_material(after=context.cursor, also=context.reopened))
 
 
-async def pack(context: ModelContext, overhead: int) -> Packing:
-    """Partition what is new into batches; every new entry is in one.
+async def pack(context: ModelContext, shape: AnswerShape) -> Packing:
+    """Partition what is new into batches; every new entry is in one, and the card beside each.
 
     Args:
         context: The run's.
-        overhead: Tokens of a question beside its records.
+        shape: What is asked for.
     """
+    card = await context.read(lambda view: view.card.lines()) if shape.card else []
     terms = context.options.inference
     pending = await count(context)
     found = await find(context)
     weights = {entry.id: line_tokens(entry) for entry in found.entries.values()}
-    room = max(1, context.options.model.prompt_tokens - overhead)
+    taken = shape.overhead + sum(map(card_line_tokens, card))
+    room = max(1, context.options.model.prompt_tokens - taken)
     fresh = [item.id for item in found.fresh if item.id in found.entries]
     bounds = Bounds(entries=terms.batch_entries, tokens=room // _BESIDE)
     calls = fill(gather({one: weights[one] for one in fresh}, found.pairs, bounds), weights, bounds)
@@ -59,7 +61,7 @@ async def pack(context: ModelContext, overhead: int) -> Packing:
             number=str(number),
             kind="inference",
             members=tuple((one, found.entries[one].version) for one in call),
-            beside=tuple((one, found.entries[one].version) for one in others),
+            beside=(*((one, found.entries[one].version) for one in others), *((one.id, one.version) for one in card)),
         )
         for number, (call, others) in enumerate(zip(calls, guests, strict=True), 1)
     )

@@ -1,12 +1,13 @@
 """Asks what follows from entries, and reads the answer."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, ClassVar, Final
 
 from pydantic import BeforeValidator, Strict, WithJsonSchema
 
+from agentcore.domain.card import MOST_LINES, CardLine, in_order
 from agentcore.domain.conclusion import Pattern, Premise
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import MemoryEntry, Status
@@ -96,6 +97,14 @@ Answer with {{"search": [...], "conclusions": [...]}}:
   "content" and "premises" (handles). At least one premise of each is an entry not marked `seen`.
 Another reader, who sees the premises alone, checks whether each one follows."""
 
+CARD_CONTRACT: Final = """\
+- "card": edits of single lines of the card, which keeps what lasts about whomever the entries are about at hand; each
+  has "action" ("add", "replace" or "remove"), "line" (the handle of the line that goes, null for "add"), "section"
+  ("identity", "attribute", "relationship" or "instruction"; null for "remove"), "content" (at most 200 characters; null
+  for "remove"), "premises" (handles of entries that were said, not concluded) and "reason". A line `by a person` stays.
+The card has {lines} of {most} lines.{full}"""
+_FULL: Final = " It is full: whoever adds a line replaces the one that gives way."
+
 _INDUCTION: Final = """\
 Answer with {{"search": [...], "patterns": [...]}}:
 {search}
@@ -115,16 +124,26 @@ class AnswerShape:
         name: The list that holds its items.
         contract: What the host reads, with a place for whether it may be searched.
         form: The JSON.
+        card: What it reads about the card; empty if it does not edit it.
     """
 
     name: str
     contract: str
     form: ResponseFormat
+    card: str = ""
 
     @property
     def overhead(self) -> int:
         """Tokens of a question beside its records, directives aside."""
-        return estimate_tokens(self.contract + _SEARCH) + 64
+        return estimate_tokens(self.contract + self.card + _SEARCH) + 64
+
+    def text(self, card: Sequence[CardLine], *, may_search: bool) -> str:
+        """Return what the host reads, as the question says it."""
+        contract = self.contract.format(search=_SEARCH if may_search else _NO_SEARCH)
+        if not self.card:
+            return contract
+        told = self.card.format(lines=len(card), most=MOST_LINES, full=_FULL if len(card) >= MOST_LINES else "")
+        return f"{contract}\n{told}"
 
 
 CONCLUSIONS: Final = AnswerShape(
@@ -149,6 +168,7 @@ class ShownRecords:
         turns: The same of turns.
         premises: Each entry as a premise, by its id.
         fresh: Handles of what is new.
+        card: The lines of the card that stand there as they were shown, by handle.
     """
 
     ids: Mapping[str, str]
@@ -156,6 +176,7 @@ class ShownRecords:
     turns: Mapping[str, Turn] = field(default_factory=dict[str, Turn])
     premises: Mapping[str, Premise] = field(default_factory=dict[str, Premise])
     fresh: frozenset[str] = frozenset()
+    card: Mapping[str, CardLine] = field(default_factory=dict[str, CardLine])
 
     @classmethod
     def of(
@@ -166,6 +187,7 @@ class ShownRecords:
         versions = dict.fromkeys((*batch.members, *batch.beside, *looked_up, *found))
         entries = {entry.id: entry for entry in view.entries.get_many([one for one, _ in versions])}
         turns = {turn.id: turn for turn in view.learnable.turns.get_many([one for one, _ in versions])}
+        lines = {line.id: line for line in view.card.get_many([one for one, _ in versions]) if line.is_active}
         ids = {f"e{place}": record_id for place, (record_id, _) in enumerate(versions, 1)}
         as_shown = dict(versions.keys())
         return cls(
@@ -179,6 +201,11 @@ class ShownRecords:
                 handle: turns[one]
                 for handle, one in ids.items()
                 if one in turns and turns[one].version == as_shown[one]
+            },
+            card={
+                handle: lines[one]
+                for handle, one in ids.items()
+                if one in lines and lines[one].version == as_shown[one]
             },
             premises=premises_of(view, entries.values()),
             fresh=frozenset(handle for handle, one in ids.items() if one in set(batch.member_ids)),
@@ -196,6 +223,11 @@ class ShownRecords:
             **{handle: _turn(handle, turn, sessions) for handle, turn in self.turns.items()},
         }
         return [told[handle] for handle in self.ids if handle in told]
+
+    def card_lines(self) -> list[str]:
+        """Return a line for each line of the card, in their order."""
+        handles = {line.id: handle for handle, line in self.card.items()}
+        return [_card_line(handles[line.id], line) for line in in_order(self.card.values())]
 
     def _entry(self, handle: str, entry: MemoryEntry, sessions: Mapping[str, int]) -> str:
         premise = self.premises[entry.id]
@@ -229,6 +261,16 @@ def _clip(text: str) -> str:
     return text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1].rstrip()}…"
 
 
+def _card_line(handle: str, line: CardLine) -> str:
+    by = " by a person" if line.pinned else ""
+    return f"[{handle}] {line.section.value.upper()}{by} {quoted(line.content)}"
+
+
+def card_line_tokens(line: CardLine) -> int:
+    """Return the tokens of a line of the card, as far as packing has to know."""
+    return 16 + estimate_tokens(quoted(line.content))
+
+
 def line_tokens(entry: MemoryEntry) -> int:
     """Return the tokens of an entry's line, as far as packing has to know."""
     return 16 + estimate_tokens(quoted(_clip(entry.content)))
@@ -237,19 +279,22 @@ def line_tokens(entry: MemoryEntry) -> int:
 def question(
     context: ModelContext,
     shape: AnswerShape,
-    lines: Iterable[str],
+    shown: ShownRecords,
     directives: Sequence[str],
     purpose: str,
     *,
     may_search: bool,
 ) -> ChatRequest:
-    """Return the request about these lines."""
-    contract = shape.contract.format(search=_SEARCH if may_search else _NO_SEARCH)
-    blocks = [contract, fenced(context.marker, "Entries, the new ones first:", lines)]
+    """Return the request about these records."""
+    contract = shape.text(list(shown.card.values()), may_search=may_search)
+    blocks = [contract, fenced(context.marker, "Entries, the new ones first:", shown.lines())]
+    if shown.card:
+        blocks.append(fenced(context.marker, "Lines of the card:", shown.card_lines()))
     return build_request(context, directives=directives, blocks=blocks, answer=shape.form, purpose=purpose)
 
 
 __all__ = [
+    "CARD_CONTRACT",
     "CONCLUSIONS",
     "PATTERNS",
     "AnswerShape",
@@ -257,6 +302,7 @@ __all__ = [
     "DeductionKind",
     "PatternItem",
     "ShownRecords",
+    "card_line_tokens",
     "line_tokens",
     "question",
 ]

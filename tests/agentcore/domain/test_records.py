@@ -1,6 +1,7 @@
 """Images: everything a person could miss goes in, and comes back as it was."""
 
 import dataclasses
+import string
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from agentcore.domain import (
+    CardLine,
+    CardSection,
     Confidence,
     Evidence,
     EvidenceVerdict,
@@ -47,6 +50,7 @@ from agentcore.domain import (
 from agentcore.errors import InvalidContentError
 from agentcore.testing.contracts.samples import (
     SCOPE,
+    a_card_line,
     a_document,
     a_feedback,
     a_full_entry,
@@ -243,6 +247,26 @@ questions = st.builds(
     reason=st.none() | _TEXTS,
 )
 
+card_lines = st.builds(
+    CardLine,
+    id=_IDS,
+    scope=st.just(SCOPE),
+    section=st.sampled_from(CardSection),
+    content=st.text(string.ascii_letters, min_size=1, max_size=200),
+    set_at=_INSTANTS,
+    set_by=_TEXTS,
+    reason=_TEXTS,
+    pinned=st.booleans(),
+    sources=st.lists(_SOURCES, max_size=3, unique=True).map(lambda given: tuple(sorted(given))),
+    premises=st.lists(st.builds(Premise, _IDS, _IDS, _INSTANTS, _IDS), max_size=3).map(
+        lambda given: tuple(sorted(given))
+    ),
+    status=st.sampled_from(Status),
+    status_reason=st.none() | _TEXTS,
+    successor=st.none() | _IDS,
+    status_at=st.none() | _INSTANTS,
+)
+
 KINDS = {
     RecordKind.ENTRY: entries | conclusions,
     RecordKind.TURN: turns,
@@ -254,6 +278,7 @@ KINDS = {
     RecordKind.DOCUMENT: documents,
     RecordKind.OFF_LIMITS_TOPIC: topics,
     RecordKind.QUESTION: questions,
+    RecordKind.CARD_LINE: card_lines,
 }
 SAMPLES: list[Record] = [
     a_full_entry("a"),
@@ -266,6 +291,7 @@ SAMPLES: list[Record] = [
     a_document("a"),
     an_off_limits_topic("a"),
     a_question("a"),
+    a_card_line("a"),
 ]
 
 
@@ -292,7 +318,8 @@ def test_every_kind_has_its_type():
 @pytest.mark.parametrize("record", SAMPLES, ids=kind_of)
 def test_an_image_leaves_nothing_out_but_what_the_store_needs(record: Record):
     fields = {field.name for field in dataclasses.fields(record) if getattr(record, field.name) is not None}
-    assert set(to_image(record)) == fields - {"scope", "version", "importance", "premises"}
+    sparse = [] if getattr(record, "premises", ()) else ["premises"]
+    assert set(to_image(record)) == fields - {"scope", "version", "importance", *sparse}
 
 
 def test_an_image_tells_neither_version_nor_faded_importance():

@@ -26,7 +26,7 @@ from agentcore.stores.sql.schema.dreams import (
     waiting_exchanges,
 )
 from agentcore.stores.sql.schema.forgetting import erasures, known_copies, tombstones
-from agentcore.stores.sql.schema.people import busy_holders, hosts, off_limits_topics, peers, switches
+from agentcore.stores.sql.schema.people import busy_holders, card_lines, hosts, off_limits_topics, peers, switches
 from agentcore.stores.sql.schema.records import (
     WHERE,
     change_feed,
@@ -54,7 +54,7 @@ from agentcore.stores.sql.schema.records import (
     withheld,
 )
 
-REVISION = "0026"
+REVISION = "0027"
 """The Alembic revision this code reads and writes."""
 
 KNOWN_REVISIONS = tuple(f"{number:04d}" for number in range(9, int(REVISION) + 1))
@@ -70,6 +70,7 @@ __all__ = [
     "WHERE",
     "access_tokens",
     "busy_holders",
+    "card_lines",
     "change_feed",
     "cursors",
     "decisions",

@@ -1,4 +1,4 @@
-"""Tables of people beside their records: who is active, who is served, what is switched off, what is off limits."""
+"""Tables of people: who is active, who is served, what is switched off or off limits, and their cards."""
 
 from sqlalchemy import Boolean, Column, Index, Integer, String, Table, Text, UniqueConstraint, text
 
@@ -66,4 +66,27 @@ off_limits_topics = Table(
     instant("created_at"),
     Column("version", Integer, nullable=False),
     UniqueConstraint("scope_id", "id"),
+)
+
+card_lines = Table(
+    "card_lines",
+    metadata,
+    row_key(),
+    scope_key(),
+    record_id(),
+    Column("section", String(16), nullable=False),
+    Column("content", Text, nullable=False),
+    instant("set_at"),
+    Column("set_by", String(128), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("pinned", Boolean, nullable=False),
+    Column("sources", Text, nullable=False),
+    Column("premises", Text, nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("status_reason", Text, nullable=True),
+    Column("successor", String(64), nullable=True),
+    instant("status_at", nullable=True),
+    Column("version", Integer, nullable=False),
+    UniqueConstraint("scope_id", "id"),
+    Index("ix_card_lines_status", "scope_id", "status"),
 )
