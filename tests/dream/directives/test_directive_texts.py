@@ -27,7 +27,10 @@ _EPISODE = {"content", "eventType", "actor", "importance", "sourceTurns"}
 _PREFERENCE = {"content", "sentiment", "importance", "requiresUserPermission", "sourceIds", "quote"}
 _CONTRACT = {
     "dream": {"toDelete", "toSave", "supersededBy", "id", "reason", "keep", "add", *_SAVED},
-    "deduction": {"search", "words", "after", "before", "in", "conclusions", "kind", "content", "premises"},
+    "deduction": {
+        *("search", "words", "after", "before", "in", "conclusions", "kind", "content", "premises"),
+        *("card", "action", "line", "section", "reason"),
+    },
     "induction": {"search", "patterns", "content", "pattern", "premises", "against", "existing"},
     "verify-inference": {"follows", "may", "does_not"},
     "memory-mining": _FACT,
