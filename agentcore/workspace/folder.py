@@ -1,5 +1,6 @@
 """Reads and writes whole documents of a workspace, and never overwrites somebody else's work."""
 
+import errno
 import os
 import stat
 import tempfile
@@ -140,6 +141,7 @@ class WorkspaceFolder:
         """
         path = self.path(name)
         with _told_in_words(name):
+            _require_no_write_protection(path)
             draft = _draft(path, text.encode())
             try:
                 self._require_unchanged(name, over)
@@ -166,6 +168,12 @@ class WorkspaceFolder:
     def _require_unchanged(self, name: str, over: str | None) -> None:
         if self.read(name).hash != over:
             raise DocumentChangedError(name=name)
+
+
+def _require_no_write_protection(path: Path) -> None:
+    """Refuse to put another file in the place of one whose owner took the right to write away."""
+    if path.exists() and not stat.S_IMODE(path.stat().st_mode) & 0o222:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 @contextmanager

@@ -212,7 +212,9 @@ class DirectiveLibrary:
         return None if self._data_dir is None else self._data_dir / FOLDER
 
     def path_of(self, name: str) -> Path | None:
-        """Return where an own text of the directive *name* would stand; None without a data directory.
+        """Return where an own text of the directive *name* stands or would stand; None without a data directory.
+
+        A text in the data directory itself, where RockBot keeps its directives, counts if its folder has none.
 
         Raises:
             UnknownDirectiveError: there is none of that name.
@@ -220,7 +222,9 @@ class DirectiveLibrary:
         require_known([name], self.known)
         if self._data_dir is None:
             return None
-        return self._data_dir / self._paths.get(name, f"{FOLDER}/{name}{FILE_SUFFIX}")
+        path = self._data_dir / self._paths.get(name, f"{FOLDER}/{name}{FILE_SUFFIX}")
+        beside = self._data_dir / f"{name}{FILE_SUFFIX}"
+        return beside if name not in self._paths and not os.path.lexists(path) and beside.is_file() else path
 
     def read(self, names: Iterable[str]) -> dict[str, Directive]:
         """Return these directives as they are at this moment, in the order of *names*.
@@ -256,7 +260,15 @@ class DirectiveLibrary:
             if self.folder is None
             else unread_files(self.folder, beside=beside, read=self._expected(), known=self.known)
         )
-        return [*map(self._finding, self.known), *strangers]
+        return [*map(self._finding, self.known), *self._in_the_root(), *strangers]
+
+    def _in_the_root(self) -> Iterator[Finding]:
+        if self._data_dir is None:
+            return
+        for name in self.known:
+            beside, path = self._data_dir / f"{name}{FILE_SUFFIX}", self.path_of(name)
+            if beside.is_file() and path != beside:
+                yield Finding(beside.name, Verdict.NOTE, f"{beside} is read by nothing", f"{path} takes its place")
 
     def _finding(self, name: str) -> Finding:
         try:

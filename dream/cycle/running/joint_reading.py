@@ -122,7 +122,7 @@ class JointReading:
             raise
         except Exception:  # noqa: BLE001 - the boundary of what the passes share
             # Each of them asks alone then, and reports what it meets.
-            _log.warning("New turns are read by each pass alone: what they share failed.", exc_info=True)
+            _log.warning("turns_read_apart", exc_info=True)
 
     async def _pack(self) -> None:
         ready = [one for one in self.runs if await one.is_to_pack()]

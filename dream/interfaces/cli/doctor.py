@@ -5,6 +5,7 @@ import platform
 import sqlite3
 import tempfile
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +13,9 @@ from sqlalchemy import ColumnElement, Table, and_, exists, func, select, text
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import SourceKind, Status
+from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidInputError, StorageError
+from agentcore.hosting.host import Host
 from agentcore.hosting.option_layers import OptionSource
 from agentcore.hosting.option_parts import effective_parts
 from agentcore.stores.sql.feed import unknown_states
@@ -40,8 +43,13 @@ _PAGE = 5_000
 _SHOWN = 3
 
 
-async def examine(session: CommandSession) -> AsyncGenerator[Finding]:
-    """Look at everything, outermost first; what cannot be opened is not looked into."""
+async def examine(session: CommandSession, scopes: Sequence[Scope] | None = None) -> AsyncGenerator[Finding]:
+    """Look at everything, outermost first; what cannot be opened is not looked into.
+
+    Args:
+        session: Whose folder.
+        scopes: Whose records are looked at; those of the session's scope by default.
+    """
     yield _versions()
     yield _folder(session)
     settings = _settings(session)
@@ -54,14 +62,44 @@ async def examine(session: CommandSession) -> AsyncGenerator[Finding]:
         yield Finding("database", Verdict.NOTE, "there is none yet", "an import or a first memory makes it")
         return
     try:
-        async with session.host(Access.LOOK) as host:
-            yield Finding("database", Verdict.FINE, f"{session.database} opens")
-            yield _hosts(session, await host.storage.read(session.scope, lambda view: view.hosts.newest()))
-            for look in (_schema, _integrity, _states, _runs, _waiting, _leases, _sources, _index):
-                yield await host.storage.read(session.scope, look)
-            yield _promotion(await host.for_scope(session.scope).dreams.promotion(limit=0))
+        async with session.host(Access.LOOK, needs_scope=False) as host:
+            async for finding in _database(session, host, scopes):
+                yield finding
     except StorageError as error:
         yield Finding("database", Verdict.WRONG, str(error).rstrip("."))
+
+
+async def _database(session: CommandSession, host: Host, scopes: Sequence[Scope] | None) -> AsyncGenerator[Finding]:
+    yield Finding("database", Verdict.FINE, f"{session.database} opens")
+    yield _hosts(session, await host.storage.read(session.scope, lambda view: view.hosts.newest()))
+    for look in (_schema, _integrity):
+        yield await host.storage.read(session.scope, look)
+    known = await host.storage.scopes()
+    if scopes is None and session.scope not in known and known:
+        yield _elsewhere(session.scope, known)
+        return
+    async for finding in _records(host, session.scope) if scopes is None else _each(host, scopes):
+        yield finding
+
+
+async def _records(host: Host, scope: Scope) -> AsyncGenerator[Finding]:
+    for look in (_states, _runs, _waiting, _leases, _sources, _index):
+        yield await host.storage.read(scope, look)
+    yield _promotion(await host.for_scope(scope).dreams.promotion(limit=0))
+
+
+async def _each(host: Host, scopes: Sequence[Scope]) -> AsyncGenerator[Finding]:
+    """Yield what is not as it should be in each scope, and how many were looked at."""
+    for scope in scopes:
+        async for finding in _records(host, scope):
+            if finding.verdict is not Verdict.FINE:
+                yield replace(finding, subject=f"{scope} {finding.subject}")
+    yield Finding("scopes", Verdict.FINE, f"{len(scopes):,} were looked at")
+
+
+def _elsewhere(scope: Scope, known: Sequence[Scope]) -> Finding:
+    detail = f"{scope} holds nothing, {len(known):,} others do, {known[0]} among them"
+    return Finding("scope", Verdict.NOTE, detail, "`dream doctor --all-scopes` looks at all, `--scope` names one")
 
 
 def _versions() -> Finding:

@@ -64,6 +64,17 @@ def test_its_permissions_stay(folder: WorkspaceFolder, mode: int):
     assert (folder.root / MEMORY).stat().st_mode & 0o777 == mode
 
 
+def test_a_file_whose_owner_took_the_right_to_write_away_is_left_as_it_is(folder: WorkspaceFolder):
+    written = folder.write(MEMORY, "- a", over=None)
+    (folder.root / MEMORY).chmod(0o444)
+    with pytest.raises(UnwritableDocumentError, match="is as it was: permission denied"):
+        folder.write(MEMORY, "- b", over=written)
+    assert (folder.root / MEMORY).read_bytes() == b"- a"
+    assert _names(folder) == [MEMORY]
+    (folder.root / MEMORY).chmod(0o644)
+    folder.write(MEMORY, "- b", over=written)
+
+
 def test_a_link_out_of_the_workspace_is_refused_and_one_within_is_followed(tmp_path: Path):
     outside, inside = tmp_path / "outside.md", tmp_path / "workspace"
     outside.write_text("- secret\n", "utf-8")

@@ -54,6 +54,27 @@ def test_the_list_shows_an_own_text_and_a_bad_one(cli: CommandLine):
     assert "line 1 is not UTF-8" in out
 
 
+def test_a_text_in_the_data_folder_itself_is_read_as_rockbot_does_and_the_folder_of_directives_comes_first(
+    cli: CommandLine,
+):
+    cli.data.mkdir()
+    (cli.data / "dream.md").write_text("Merge nothing.", "utf-8")
+    assert cli.good("directives", "show", "dream") == "Merge nothing.\n"
+    assert _listed(cli)["dream"]["path"] == str(cli.data / "dream.md")
+    _own(cli, "Merge everything.")
+    assert cli.good("directives", "show", "dream") == "Merge everything.\n"
+    assert "is read by nothing" in " ".join(cli.good("directives", "check").split())
+
+
+def test_the_settings_of_the_scope_say_which_file_is_its_directive(cli: CommandLine):
+    cli.data.mkdir()
+    (cli.data / "careful.md").write_text("Be careful.", "utf-8")
+    settings = '[scopes."acme/*/*".dreaming]\ndirectives = { dream = "careful.md" }\n'
+    (cli.data / "agentcore.toml").write_text(settings, "utf-8")
+    assert cli.good("--scope", "acme/rex/ana", "directives", "show", "dream") == "Be careful.\n"
+    assert cli.good("directives", "show", "dream") == built_in("dream").text + "\n"
+
+
 def test_the_text_in_force_is_shown_alone(cli: CommandLine):
     assert cli.good("directives", "show", "dream") == built_in("dream").text + "\n"
     _own(cli, "Merge nothing.\r\n")

@@ -40,6 +40,41 @@ def test_a_run_on_a_pattern_dreams_on_each_scope_that_fits_and_on_no_other(cli: 
     assert (refused.code, "--all-scopes and --now exclude each other" in refused.complaint) == (2, True)
 
 
+def test_usage_exports_and_the_doctor_go_by_a_pattern_too(cli: CommandLine):
+    three(cli)
+    used = cli("--json", "--scope", "acme/*/*", "usage").document
+    assert [(one["scope"], one["calls"]) for one in used["scopes"]] == [("acme/rex/ana", 0), ("acme/rex/ben", 0)]
+    assert "left today" in cli.good("usage", "--all-scopes")
+    folder = cli.data / "out"
+    written = cli.json("export", "--all-scopes", "--output", str(folder))["exports"]
+    assert [one["records"] for one in written] == [2, 2, 2]
+    assert min(one.name for one in folder.iterdir()) == "acme+rex+ana.jsonl"
+    assert "name one with --output" in cli("export", "--all-scopes").complaint
+    findings = {one["subject"]: one["detail"] for one in cli.json("doctor", "--all-scopes")["findings"]}
+    assert findings["scopes"] == "3 were looked at"
+    assert cli("--scope", "nobody/*/*", "usage").code == 2
+
+
+def test_the_doctor_examines_a_folder_whose_usual_scope_is_empty(cli: CommandLine):
+    three(cli)
+    examined = cli.json("doctor")
+    assert examined["healthy"] is True
+    (scope,) = [one for one in examined["findings"] if one["subject"] == "scope"]
+    assert "3 others do" in scope["detail"]
+
+
+def test_several_scopes_are_erased_only_when_a_person_or_yes_says_so(cli: CommandLine):
+    three(cli)
+    asked = cli("--scope", "acme/*/*", "forget", "--everything")
+    assert asked.code == 2
+    assert "give --yes" in asked.complaint
+    assert [one["entries"] for one in cli.json("scopes")["scopes"]] == [2, 2, 2]
+    cli.good("--scope", "acme/*/*", "forget", "--everything", "--yes")
+    left = {one["scope"]: one["entries"] for one in cli.json("scopes")["scopes"]}
+    assert (left["beta/agent/ana"], sum(left.values())) == (2, 2)
+    assert cli("--scope", "beta/*/*", "forget", "3f2a91").code == 2
+
+
 def test_dreams_are_switched_for_a_scope_a_workspace_and_a_conversation(cli: CommandLine):
     three(cli)
     assert "dream is off for acme/rex/ana" in cli.good("--scope", "acme/rex/ana", "switch", "dream", "off")

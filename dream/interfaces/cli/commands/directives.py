@@ -110,7 +110,12 @@ async def check(*, session: CliSession) -> Exit:
 
 
 def _library(session: CommandSession) -> DirectiveLibrary:
-    return DirectiveLibrary(session.data_dir, DreamOptions().directives, brought(installed_passes()))
+    return DirectiveLibrary(session.data_dir, _options(session).directives, brought(installed_passes()))
+
+
+def _options(session: CommandSession) -> DreamOptions:
+    """Return what dreams of the scope go by: as the settings file, the environment and the host's code say."""
+    return session.levels().of(session.scope)
 
 
 def _vocabulary(session: CommandSession) -> Finding:
@@ -125,5 +130,5 @@ async def _forecast(session: CommandSession, library: DirectiveLibrary) -> Direc
     directives = library.read(KNOWN)
     async with session.host(Access.LOOK) as host:
         return await host.storage.read(
-            session.scope, lambda view: read_directive_forecast(view, directives, DreamOptions())
+            session.scope, lambda view: read_directive_forecast(view, directives, _options(session))
         )

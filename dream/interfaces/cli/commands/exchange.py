@@ -6,16 +6,19 @@ import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
+from urllib.parse import quote
 
 from cyclopts import Parameter
 
 from agentcore.domain.scope import Scope
+from agentcore.domain.scope_pattern import ScopePattern
 from agentcore.stores.storage import Storage
 from dream.errors import UnwritableFileError
+from dream.interfaces.cli.commands.scopes import named_scopes, pattern_of
 from dream.interfaces.cli.errors import MissingSettingError
 from dream.interfaces.cli.render.exchange import exported_lines, import_lines
-from dream.interfaces.cli.render.text import Line, encodable, one_line
+from dream.interfaces.cli.render.text import Line, counted, encodable, one_line
 from dream.interfaces.cli.session import Access, CliSession
 from dream.interfaces.exchange.export import export_file, export_scope
 from dream.interfaces.exchange.files import SourceFile, replacing
@@ -78,19 +81,25 @@ async def export(
     output: Path | None = None,
     all_of: str | None = None,
     readable: Annotated[bool, Parameter(negative="")] = False,
+    all_scopes: Annotated[bool, Parameter(negative="")] = False,
     session: CliSession,
 ) -> None:
     """Write every record and cursor of the scope as sorted JSON lines, or all that is kept about a peer to be read.
 
     Args:
-        output: The file to write; else stdout.
+        output: The file to write; else stdout. Of several scopes the folder for a file of each.
         all_of: A peer: every record of every scope that is about them, in whatever workspace; with --readable.
         readable: Write a page that people read instead, for requests of access; with --all-of.
+        all_scopes: Write all scopes; those that fit where `--scope` holds `*`, as in acme/*/*.
         session: Whose memory.
 
     Raises:
-        MissingSettingError: one of the two was given without the other.
+        MissingSettingError: one of the two was given without the other, or no folder for several scopes.
     """
+    pattern = pattern_of(session, is_every=all_scopes)
+    if pattern is not None and all_of is None:
+        await _each(session, pattern, output)
+        return
     if (all_of is None) == readable:
         raise MissingSettingError(what="other option", remedy="give --all-of and --readable together")
     if all_of is not None:
@@ -106,6 +115,33 @@ async def export(
         lambda: {"path": encodable(str(output)), "scope": str(session.scope), "records": records},
         lambda: exported_lines(session, output, records),
     )
+
+
+async def _each(session: CliSession, pattern: ScopePattern, folder: Path | None) -> None:
+    """Write a file for each scope; what stands between the slashes of its name is quoted as in an address."""
+    if folder is None:
+        raise MissingSettingError(what="folder", remedy="name one with --output, for a file of each scope")
+    named = await named_scopes(session, pattern)
+    _make(folder)
+    written: list[dict[str, Any]] = []
+    async with session.host(Access.LOOK, needs_scope=False) as host:
+        for scope in named:
+            path = folder / f"{'+'.join(quote(part, safe='') for part in str(scope).split('/'))}.jsonl"
+            records = await export_file(host.storage, scope, path)
+            written.append({"scope": str(scope), "path": encodable(str(path)), "records": records})
+    session.screen.show(
+        lambda: {"exports": written},
+        lambda: [
+            Line(f"{one['scope']}  {counted(one['records'], 'record')}: {one_line(one['path'])}") for one in written
+        ],
+    )
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UnwritableFileError(path=str(folder), problem=os.strerror(error.errno or 0)) from error
 
 
 async def _readable(session: CliSession, peer: str, output: Path | None) -> None:

@@ -10,6 +10,7 @@ from agentcore.domain.temporal import to_text
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.restatements import says_it
 from agentcore.stores.forgetting import Forgotten, TurnsChoice
+from dream.interfaces.cli.commands.scopes import named_scopes, pattern_of
 from dream.interfaces.cli.errors import MissingSettingError
 from dream.interfaces.cli.render.forgetting import OUT_OF_REACH, erasure_lines, forgetting_lines, forgotten_lines
 from dream.interfaces.cli.session import Access, CliSession
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentcore.domain.memory import MemoryEntry
+    from agentcore.domain.scope_pattern import ScopePattern
     from agentcore.hosting.host import Host
     from agentcore.hosting.restatements import Restatement
     from agentcore.stores.storage import ReadView
@@ -34,6 +36,7 @@ async def forget(
     everything: Annotated[bool, Parameter(negative="")] = False,
     all_of: str | None = None,
     turns: TurnsChoice = TurnsChoice.CITED,
+    all_scopes: Annotated[bool, Parameter(negative="")] = False,
     yes: Annotated[bool, Parameter(negative="")] = False,
     session: CliSession,
 ) -> None:
@@ -47,12 +50,19 @@ async def forget(
         everything: Erase all that the scope of --scope holds.
         all_of: Erase all scopes of the workspace that are about this peer.
         turns: What of the conversation goes with an entry: what it rests on, also what else says it, or no text of it.
+        all_scopes: With --everything, erase all scopes; those that fit where `--scope` holds `*`, as in acme/*/*.
         yes: Ask nobody; scripts have to say it.
         session: Whose memory.
     """
     given = [entry is not None, conversation is not None, everything, all_of is not None]
     if sum(given) != 1:
         raise MissingSettingError(what="entry or session", remedy=f"give one of {', '.join(_NAMES)}")
+    pattern = pattern_of(session, is_every=all_scopes)
+    if pattern is not None:
+        if not everything:
+            raise MissingSettingError(what="--everything", remedy="of several scopes only all can be forgotten")
+        await _erase_each(session, pattern, yes=yes)
+        return
     async with session.host(Access.AMEND) as host:
         if everything or all_of is not None:
             await _erase(host, session, all_of, yes=yes)
@@ -119,6 +129,26 @@ async def _erase(host: Host, session: CliSession, observed: str | None, *, yes: 
         return
     done = await host.erase(**what)
     session.screen.show(done.document, lambda: erasure_lines(done, width, is_done=True))
+
+
+async def _erase_each(session: CliSession, pattern: ScopePattern, *, yes: bool) -> None:
+    """Erase several scopes, once all that goes was shown and asked about as one."""
+    named, width = await named_scopes(session, pattern), session.screen.width
+    async with session.host(Access.AMEND, needs_scope=False) as host:
+        if not yes:
+            lines = [
+                line
+                for one in named
+                for line in erasure_lines(await host.erase(one, preview=True), width, is_done=False)
+            ]
+            question, declined = f"Erase {len(named):,} scopes for good?", "Nothing was erased."
+            if not session.screen.confirm(lines, question=question, declined=declined):
+                return
+        done = [await host.erase(one) for one in named]
+    session.screen.show(
+        lambda: {"erasures": [one.document() for one in done]},
+        lambda: [line for one in done for line in erasure_lines(one, width, is_done=True)],
+    )
 
 
 async def _entries(host: Host, session: CliSession, ids: Sequence[str]) -> list[MemoryEntry]:

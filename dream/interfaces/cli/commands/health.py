@@ -7,7 +7,8 @@ from cyclopts import Parameter
 from agentcore.llm.chat import ModelTier
 from agentcore.llm.errors import ChatNotConfiguredError
 from agentcore.llm.settings_file import FILE_NAME
-from dream.interfaces.cli.commands.scopes import pattern_of, scopes
+from dream.interfaces.cli.commands.scopes import named_scopes, pattern_of, scopes
+from dream.interfaces.cli.errors import ConflictingOptionsError
 from dream.interfaces.cli.exit_codes import Exit
 from dream.interfaces.cli.render.status import finding_lines, status_lines
 from dream.interfaces.cli.render.text import Line, encodable
@@ -42,16 +43,26 @@ async def status(
     )
 
 
-async def doctor(*, model: Annotated[bool, Parameter(negative="")] = False, session: CliSession) -> Exit:
+async def doctor(
+    *,
+    model: Annotated[bool, Parameter(negative="")] = False,
+    all_scopes: Annotated[bool, Parameter(negative="")] = False,
+    session: CliSession,
+) -> Exit:
     """Examine the folder and the database, with a remedy for whatever is wrong.
 
     Args:
         model: Also ask the model that is configured what it is good for; what that costs is told first.
+        all_scopes: Look at the records of all scopes; of those that fit where `--scope` holds `*`, as in acme/*/*.
         session: Whose memory.
     """
     from dream.interfaces.cli.doctor import examine, is_healthy  # noqa: PLC0415 - `status` looks at none of it
 
-    findings = [finding async for finding in examine(session)]
+    pattern = pattern_of(session, is_every=all_scopes)
+    if pattern is not None and model:
+        raise ConflictingOptionsError(first="--all-scopes", second="--model")
+    named = await named_scopes(session, pattern) if pattern is not None and session.database.exists() else None
+    findings = [finding async for finding in examine(session, named)]
     checked = await _checked(session) if model else None
     if checked is not None:
         from dream.interfaces.cli.render.model_check import model_findings  # noqa: PLC0415 - as above

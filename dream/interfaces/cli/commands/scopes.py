@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from agentcore.domain.scope import Scope
 from agentcore.domain.scope_pattern import ScopePattern
 from dream.domain.report import Outcome, RunReport
+from dream.interfaces.cli.errors import UnknownScopeError
 from dream.interfaces.cli.exit_codes import Exit
 from dream.interfaces.cli.render.text import Line, Lines, Tone, counted, table, when
 from dream.interfaces.cli.session import Access, CliSession, CommandSession
@@ -53,7 +54,9 @@ def overview_lines(session: CommandSession, found: Sequence[ScopeOverview], limi
 
 def _row(one: ScopeOverview) -> tuple[str, ...]:
     last = "never" if one.last_dream_at is None else when(one.last_dream_at)
-    due = "when something changes" if one.due_at is None else f"{when(one.due_at)} ({one.reason})"
+    # No host has looked at a scope yet whose schedule says nothing.
+    unknown = "when something changes" if one.reason else "when a host looks"
+    due = unknown if one.due_at is None else f"{when(one.due_at)} ({one.reason})"
     return (str(one.scope), f"{one.entries:,}", f"{one.turns:,}", f"{one.proposals:,}", last,
             "paused" if one.is_paused else due)  # fmt: skip
 
@@ -69,6 +72,20 @@ def pattern_of(session: CommandSession, *, is_every: bool) -> ScopePattern | Non
         return ScopePattern("*", "*", "*")
     pattern = ScopePattern.parse(str(session.scope))
     return pattern if pattern.scope is None else None
+
+
+async def named_scopes(session: CommandSession, pattern: ScopePattern) -> list[Scope]:
+    """Return the scopes that *pattern* names, in the order of their names.
+
+    Raises:
+        UnknownScopeError: there is none.
+    """
+    async with session.host(Access.LOOK, needs_scope=False, dreams=False) as host:
+        known = await host.storage.scopes()
+    found = [scope for scope in known if pattern.matches(scope)]
+    if not found:
+        raise UnknownScopeError(scope=str(pattern), known=map(str, known))
+    return sorted(found, key=str)
 
 
 async def run_each(

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
+from agentcore.domain.scope import Scope
 from dream.domain.forecast import PassForecast, total
 from dream.domain.usage import UsageKey, UsageRow
 from dream.interfaces.cli.render.reasons import explained
@@ -21,6 +22,12 @@ def usage_lines(
     else:
         yield from _table(rows, total, [key for key in UsageKey if key in keys])
     yield left_line(left)
+
+
+def usage_of_scopes_lines(found: Sequence[tuple[Scope, UsageRow, int | None]], total: UsageRow) -> Lines:
+    """Yield a line per scope with what may still be spent on it today, and the sum of all."""
+    lines = [[str(scope), *_numbers(row), "no bound" if left is None else f"{left:,}"] for scope, row, left in found]
+    yield from numbers_table([["scope", *_COUNTS, "left today"], *lines, ["total", *_numbers(total), ""]], 1)
 
 
 def left_line(left: int | None) -> Line:
