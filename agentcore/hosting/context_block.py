@@ -134,9 +134,17 @@ def newest_first(items: Sequence[ContextItem]) -> list[ContextItem]:
 
 
 def _entry_line(entry: MemoryEntry, content: str) -> str:
-    about = f"; about {entry.subject_time}" if entry.subject_time is not None else ""
+    text = _one_line(content)
+    return f"{text}{_when(entry, text)}{_doubt(entry.trust)}"
+
+
+def _when(entry: MemoryEntry, text: str) -> str:
+    """Return when an entry was last said and what time it is about; nothing where its text names the year of either."""
     seen = entry.last_seen_at.date().isoformat()
-    return f"{_one_line(content)} (seen {seen}{about}){_doubt(entry.trust)}"
+    about = "" if entry.subject_time is None else str(entry.subject_time)
+    if any(one[:4] in text for one in (seen, about) if one):
+        return ""
+    return f" ({seen}; about {about})" if about not in {"", seen} else f" ({seen})"
 
 
 def _one_line(text: str) -> str:
