@@ -122,7 +122,7 @@ class TurnContext:
         tokens: What the block takes, never more than the budget.
         query: What was searched for: the message, with the turns before it where that is short.
         card: Lines of the peer card, in its order.
-        always: Pinned entries and preferences, the most important first.
+        always: Pinned entries and preferences: what answers the message first, then the most important.
         entries: Entries that answer the message, the best first.
         turns: Turns in which a person asked for what is to hold on, then turns that answer it, the best first.
         skills: Skills that do, the best first.
@@ -235,12 +235,12 @@ class Context:
     async def for_turn(self, session_id: str, message: str, *, budget_tokens: int) -> TurnContext:
         """Return what the agent should see before it answers *message*.
 
-        First come the peer card, what is always loaded, MEMORY.md, skills, and what persons asked for that is to hold
-        on, each within its share of the budget (an entry that an item of MEMORY.md tells is not given twice), then the
-        entries and turns that answer best, until the budget is full; of a long one the sentences that answer. A bigger
-        budget gives all that a smaller one does. What the conversation was given in its last turns is not given again,
-        and a note and the turn it was taken from only where everything else has had its place. The entries given count
-        as needed (see `Memory.uses`).
+        First come the peer card, what is always loaded (what answers the message before the rest), MEMORY.md, skills,
+        and what persons asked for that is to hold on, each within its share of the budget (an entry that an item of
+        MEMORY.md tells is not given twice), then the entries and turns that answer best, until the budget is full; of a
+        long one the sentences that answer. A bigger budget gives all that a smaller one does. What the conversation was
+        given in its last turns is not given again, and a note and the turn it was taken from only where everything else
+        has had its place. The entries given count as needed (see `Memory.uses`).
 
         Args:
             session_id: The conversation; its turns in the log that the agent still sees are left out.
@@ -344,10 +344,13 @@ class Context:
         findings = [
             one for one in found.findings if one.record.id not in (visible if isinstance(one.record, Turn) else loaded)
         ]
+        # Among the first, which every budget looks at: a bigger one must not order them anew.
+        places = {one.record.id: place for place, one in enumerate(found.findings[: candidates(0)])}
+        always = sorted(at_hand.always, key=lambda one: places.get(one.id, len(places)))
         told = at_hand.made_of
         standing = [one for one in found.standing if one.record.id not in visible and one.reference not in told]
         findings = retellings_last(findings, _tokenizer())
-        return _Material(at_hand.always, findings, standing, found.skills, not_counted, at_hand.disputed, at_hand.card)
+        return _Material(always, findings, standing, found.skills, not_counted, at_hand.disputed, at_hand.card)
 
     async def _document(self) -> Sequence[MemoryItem]:
         """Return what MEMORY.md says; nothing where there is none, or it cannot be read now."""

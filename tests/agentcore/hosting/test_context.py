@@ -76,6 +76,16 @@ async def test_a_text_that_names_the_year_needs_no_date(host: Host):
     assert "- Ana went to Lisbon once in 1998 (2025-06-14)" in lines
 
 
+async def test_of_what_is_always_loaded_the_one_that_answers_comes_first(host: Host):
+    for number in range(20):
+        wish = f"Answers about subject number {number} should be short and friendly"
+        await host.memory.remember(wish, category="user-preferences/style", importance=0.9)
+    rule = await host.memory.remember("Ask Selin before sending vouchers", category="user-preferences/money")
+    given = await ask(host, "A customer wants vouchers, what now?", budget=100)
+    assert given.always[0] == rule
+    assert (await ask(host, "A customer wants vouchers, what now?", session="other")).always[0] == rule
+
+
 async def test_nothing_known_is_nothing_paid(host: Host):
     await host.memory.remember("Ana moved to Lisbon")
     for message, budget in (("volcano", 400), ("", 400), ("Lisbon", 0), ("Lisbon", 20)):
