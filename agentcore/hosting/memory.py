@@ -291,7 +291,7 @@ class Memory:
         """Archive an active entry that shall not come up again, until a person brings it back or deletes it for good.
 
         The turns that it cites and those that say the same are withheld with it: neither recalled nor learnt from.
-        Arguments, answer and errors as of `archive`.
+        Entries of equal text go with it, unless they are pinned. Arguments, answer and errors as of `archive`.
         """
         why = clean_text("reason", reason)
 
@@ -300,6 +300,10 @@ class Memory:
         def work(unit: UnitOfWork) -> MemoryEntry:
             retired = retire(unit, entry_id, why)
             unit.withhold(entry_id, also)
+            for twin in unit.entries.with_fold_keys({fold_key(retired.content)}):
+                if twin.id != entry_id and twin.is_active and not twin.pinned:
+                    retire(unit, twin.id, why)
+                    unit.withhold(twin.id, {})
             return retired
 
         return await self._storage.write(self._scope, work)

@@ -44,13 +44,15 @@ def _prompts(life: Life, messages: dict[str, str]) -> Iterator[Document]:
     """Yield each request with marks in the place of its messages, and note those in *messages*.
 
     Batches of a pass may be asked in any order, side by side: those of one pass and run stand by their texts, a repair
-    below its question. Runs and passes stand in the order in which they asked.
+    below its question. Runs stand in the order in which they asked, and passes of a run by their names: they ask side
+    by side as well.
     """
     groups: dict[tuple[str, str], list[ChatRequest]] = {}
     for request in life.model.requests:
         fences = [found[1] for found in map(_FENCE.search, _texts(request)) if found]
         groups.setdefault((fences[0] if fences else "", request.purpose), []).append(request)
-    for group in groups.values():
+    runs = {fence: place for place, (fence, _) in reversed(list(enumerate(groups)))}
+    for _, group in sorted(groups.items(), key=lambda one: (runs[one[0][0]], one[0][1])):
         for request in sorted(group, key=_texts):
             yield _prompt(request, messages)
 

@@ -62,7 +62,9 @@ async def examine(session: CommandSession, scopes: Sequence[Scope] | None = None
         yield Finding("database", Verdict.NOTE, "there is none yet", "an import or a first memory makes it")
         return
     try:
-        async with session.host(Access.LOOK, needs_scope=False) as host:
+        # Who names a scope is told that it is not there; who names none, where there is something.
+        is_named = scopes is None and session.scope != Scope.default()
+        async with session.host(Access.LOOK, needs_scope=is_named) as host:
             async for finding in _database(session, host, scopes):
                 yield finding
     except StorageError as error:

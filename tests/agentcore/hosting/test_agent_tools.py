@@ -225,6 +225,18 @@ async def test_what_was_set_aside_can_be_restored():
         assert [hit.entry.id for hit in await host.memory.recall("Lisbon")] == [entry.id]
 
 
+async def test_entries_of_equal_text_are_set_aside_together_but_for_pinned_ones(host: Host):
+    one = await host.memory.remember("Zoe plays chess on Mondays", category="general")
+    twin = await host.memory.remember("Zoe plays chess on Mondays.", category="people/zoe")
+    await called(host.tools(), "forget", id=one.id, begins=one.content)
+    assert (await called(host.tools(), "recall", query="Zoe chess"))["memories"] == []
+    assert twin.id != one.id
+    pinned = await host.memory.remember("Rui plays chess on Mondays", pinned=True, category="people/rui")
+    other = await host.memory.remember("Rui plays chess on Mondays.", category="general")
+    await called(host.tools(), "forget", id=other.id, begins=other.content)
+    assert [entry.id for entry in await host.memory.list()] == [pinned.id]
+
+
 async def test_a_pinned_memory_is_not_set_aside(host: Host):
     entry = await host.memory.remember(MOVED, pinned=True)
     assert "only a person can" in await error_of(host.tools(), "forget", {"id": entry.id, "begins": MOVED})
