@@ -102,6 +102,13 @@ class ForgottenSourceError(InvalidInputError):
         )
 
 
+class SecretError(InvalidInputError):
+    """A text to be remembered seems to hold a secret."""
+
+    def __init__(self, *, kind: str, remedy: str = "leave it out, and say where it is kept") -> None:
+        super().__init__(f"The text seems to hold a {kind}, and secrets are not remembered: {remedy}.")
+
+
 class RetiredEntryError(InvalidInputError):
     """An entry was to be changed that is archived or superseded."""
 

@@ -184,6 +184,7 @@ class _HostContainer(containers.DeclarativeContainer):
     decay: providers.Dependency[Any] = providers.Dependency()
     recall_log_retention: providers.Dependency[Any] = providers.Dependency()
     synchronous: providers.Dependency[Any] = providers.Dependency()
+    secrets: providers.Dependency[Any] = providers.Dependency()
     recall_options: providers.Dependency[Any] = providers.Dependency()
     embedder: providers.Dependency[Any] = providers.Dependency()
     dense_options: providers.Dependency[Any] = providers.Dependency()
@@ -215,7 +216,15 @@ class _HostContainer(containers.DeclarativeContainer):
     writes = providers.Singleton(MemoryWrites, storage, ids=ids)
     finder = providers.Singleton(RestatementFinder, storage, recall=recall, chat=chat)
     memory = providers.Factory(
-        Memory, storage=storage, recall=recall, writes=writes, notes=notes, ids=ids, aftermath=aftermath, finder=finder
+        Memory,
+        storage=storage,
+        recall=recall,
+        writes=writes,
+        notes=notes,
+        ids=ids,
+        aftermath=aftermath,
+        finder=finder,
+        secrets=secrets,
     )
     conversation = providers.Factory(
         _late(lambda: hosting.Conversation),
@@ -307,6 +316,7 @@ def _dependencies(config: HostConfig) -> dict[str, providers.Object[Any]]:
         "shutdown_timeout": config.shutdown_timeout,
         "decay": memory.decay(),
         "synchronous": memory.synchronous,
+        "secrets": memory.secrets,
         "recall_log_retention": memory.recall_log_retention,
         "recall_options": replace(memory.recall(), turns=conversation.recall()),
         "embedder": config.embedder,

@@ -12,7 +12,7 @@ from agentcore.domain.memory import Level, MemoryEntry, Status
 from agentcore.domain.scope import Scope
 from agentcore.domain.signals import Purpose, RecallUse
 from agentcore.domain.text import clean_category, clean_content, clean_tags, fold_key
-from agentcore.errors import InvalidContentError, InvalidOptionsError
+from agentcore.errors import InvalidContentError, InvalidOptionsError, SecretError
 from agentcore.hosting.amend import MemoryChanges, amend, checked, retire
 from agentcore.hosting.checks import (
     clean_instant,
@@ -33,6 +33,7 @@ from agentcore.ids import IdFactory
 from agentcore.recall.off_limits import named_topic
 from agentcore.recall.recall import Recall
 from agentcore.recall.results import Explanation, Hit
+from agentcore.secrets import SecretPolicy, secret_in
 from agentcore.stores.forgetting import Forgotten, SaysIt, TurnsChoice
 from agentcore.stores.storage import ReadView, Storage, UnitOfWork
 from agentcore.stores.values import PagePlace
@@ -59,6 +60,7 @@ class Memory:
         notes: Records what was needed; None records nothing.
         aftermath: Who has to follow a forget.
         finder: Finds what else says an entry; None finds it by the words alone.
+        secrets: What becomes of a secret that is not the host's own to keep.
     """
 
     def __init__(
@@ -72,7 +74,9 @@ class Memory:
         notes: RecallNotes | None = None,
         aftermath: ForgetHooks | None = None,
         finder: RestatementFinder | None = None,
+        secrets: SecretPolicy = SecretPolicy.REFUSE,
     ) -> None:
+        self._secrets = secrets
         self._finder = finder or RestatementFinder(storage, recall=recall)
         self._aftermath = aftermath or ForgetHooks()
         self._scope = scope
@@ -269,6 +273,18 @@ class Memory:
             return named_topic([topic.words for topic in off_limits_topics(view)], content)
 
         return await self._storage.read(self._scope, work)
+
+    async def refuse_secret(self, content: str) -> None:
+        """Refuse a text that seems to hold a secret: for texts of a model, a client or a command.
+
+        Raises:
+            SecretError: it seems to, and the option `secrets` does not say that it is kept.
+        """
+        if self._secrets is SecretPolicy.KEEP:
+            return
+        kind = await asyncio.to_thread(secret_in, content)
+        if kind is not None:
+            raise SecretError(kind=kind)
 
     async def archive(self, entry_id: str, *, reason: str) -> MemoryEntry:
         """Set an active entry aside: nobody recalls it any longer, retention purges it later, `restore` brings it back.

@@ -19,6 +19,7 @@ from agentcore.hosting.durations import MEANT_IN_DAYS, is_ambiguous, read_durati
 from agentcore.llm.chat import estimate_tokens
 from agentcore.recall.dense import DenseOptions
 from agentcore.recall.options import RecallOptions, TurnOptions
+from agentcore.secrets import SecretPolicy
 from agentcore.stores.values import Synchronous
 from agentcore.workspace.workspaces import GitUse
 
@@ -190,6 +191,9 @@ class MemoryOptions(Options):
     snapshot_min_entries: int | None = _RECALL.snapshot_min_entries
     """Entries, or turns, from which a scope's recall index of them is kept in a file beside the database; None keeps
     none."""
+    secrets: SecretPolicy = SecretPolicy.REFUSE
+    """What becomes of a password, a key or the like that a tool of the agent or a client of the server is asked to
+    remember: `refuse`, or `keep` it. The host's own code decides for itself, and dreams write none."""
     synchronous: Synchronous = Synchronous.NORMAL
     """When what is written reaches the disk itself: `normal` soon, so that a power cut may cost the last writes; `full`
     before a write is told as done."""

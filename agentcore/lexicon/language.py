@@ -126,7 +126,7 @@ class Language:
         standing_exceptions: Phrases with such words that merely tell, such as `never been`; `...` is all words up
             to the end of the clause.
         standing_inside: The same, where they may stand inside of a run of letters: in scripts without spaces.
-        secrets: Words around secrets, by what they tell (`dream.guards.secret_words` says which there are).
+        secrets: Words around secrets, by what they tell (`agentcore.secrets.secret_words` says which there are).
         passing: Patterns of words for a moment or a few days, by which a text tells of nothing that lasts.
         hedges: Patterns of words by which a text is a guess.
         reasoning: Patterns of words by which a text tells how somebody came to it.

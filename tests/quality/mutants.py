@@ -120,14 +120,14 @@ MUTANTS = (
     ),
     Mutant(
         name="secret-shorter",
-        file="dream/guards/secrets.py",
+        file="agentcore/secrets/secrets.py",
         text="_SHORTEST: Final = 4",
         fault="_SHORTEST: Final = 3",
         tests=("tests/dream/guards/test_secrets.py",),
     ),
     Mutant(
         name="secret-longer",
-        file="dream/guards/secrets.py",
+        file="agentcore/secrets/secrets.py",
         text="_SHORTEST: Final = 4",
         fault="_SHORTEST: Final = 5",
         tests=("tests/dream/guards/test_secrets.py",),

@@ -76,6 +76,7 @@ class RememberAction:
         if topic is not None:
             problem = f"the person wants nothing kept about {topic!r}; only they can have it remembered"
             raise InvalidToolCallError(tool=ToolName.REMEMBER, problem=problem)
+        await self.memory.refuse_secret(content)
         entry = await self.memory.remember(
             content,
             category=category,

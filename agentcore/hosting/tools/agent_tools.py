@@ -8,7 +8,7 @@ import orjson
 
 from agentcore.domain.actor import AGENT, Actor
 from agentcore.domain.memory import Trust
-from agentcore.errors import InvalidInputError
+from agentcore.errors import InvalidInputError, SecretError
 from agentcore.hosting.checks import clean_name, clean_trust
 from agentcore.hosting.errors import InvalidToolCallError
 from agentcore.hosting.feedback import FeedbackLog
@@ -114,7 +114,8 @@ class AgentTools:
             arguments: Its arguments, as the model wrote them or already read.
 
         Returns:
-            A JSON object: what came of it, or `{"error": ...}` where the call cannot be carried out.
+            A JSON object: what came of it, or `{"error": ...}` where the call cannot be carried out; with a `code` of
+            `secret` where a text seems to hold one.
 
         Raises:
             AgentcoreError: the database failed, or the host is not open.
@@ -124,6 +125,8 @@ class AgentTools:
             tool = self._named(name)
             with acting_as(self._actor):
                 result = await tool.run(**checked(tool.name, tool.parameters, _read(name, arguments)))
+        except SecretError as refusal:
+            result = {"error": str(refusal), "code": "secret"}
         except InvalidInputError as refusal:
             result = {"error": str(refusal)}
         return orjson.dumps(result).decode()

@@ -68,6 +68,8 @@ class EditDocumentAction:
 
     async def _edit(self, text: str, old: str | None = None, section: str | None = None) -> Result:
         await self._refuse_unwanted(text)
+        if self.memory is not None:
+            await self.memory.refuse_secret(text)
         if old is None:
             headings = tuple(part.strip() for part in (section or "").split("/") if part.strip())
             await self.workspace.append(text, section=headings)

@@ -12,12 +12,13 @@ from typing import Final
 from sqlalchemy import ColumnElement, Table, and_, exists, func, select, text
 
 from agentcore.domain.filters import EntryFilter
-from agentcore.domain.memory import SourceKind, Status
+from agentcore.domain.memory import MemoryEntry, SourceKind, Status
 from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidInputError, StorageError
 from agentcore.hosting.host import Host
 from agentcore.hosting.option_layers import OptionSource
 from agentcore.hosting.option_parts import effective_parts
+from agentcore.secrets import secret_in
 from agentcore.stores.sql.feed import unknown_states
 from agentcore.stores.sql.hosts import HostRecord
 from agentcore.stores.sql.schema import REVISION, entries, entry_sources, feedback, leases, turns
@@ -40,6 +41,8 @@ from dream.stores import dream_stores
 
 _LIBRARIES = ("agentcore-dream", "sqlalchemy", "numpy", "pydantic", "orjson", "cyclopts")
 _PAGE = 5_000
+_READ_FOR_SECRETS: Final = 10_000
+"""Active entries that are read for secrets, the latest seen first: about a second."""
 _SHOWN = 3
 
 
@@ -87,6 +90,7 @@ async def _database(session: CommandSession, host: Host, scopes: Sequence[Scope]
 async def _records(host: Host, scope: Scope) -> AsyncGenerator[Finding]:
     for look in (_states, _runs, _waiting, _leases, _sources, _index):
         yield await host.storage.read(scope, look)
+    yield await asyncio.to_thread(_secrets, await host.storage.read(scope, _newest))
     yield _promotion(await host.for_scope(scope).dreams.promotion(limit=0))
 
 
@@ -273,6 +277,21 @@ def _index(view: ReadView) -> Finding:
         return Finding("index", Verdict.FINE, f"recall finds all {stored:,} active entries")
     detail = f"recall finds {len(live):,} of {stored:,} active entries"
     return Finding("index", Verdict.WRONG, detail, "`dream export`, then `dream import` that into a new folder")
+
+
+def _newest(view: ReadView) -> list[MemoryEntry]:
+    return view.entries.select(EntryFilter(), limit=_READ_FOR_SECRETS)
+
+
+def _secrets(found: Sequence[MemoryEntry]) -> Finding:
+    """Count the entries that seem to hold a secret, which a person or an earlier version had remembered."""
+    held = [entry.id for entry in found if secret_in(entry.content) is not None]
+    looked = f"the {len(found):,} active entries seen last" if len(found) == _READ_FOR_SECRETS else "active entries"
+    if not held:
+        return Finding("secrets", Verdict.FINE, f"no password, key or the like was found in {looked}")
+    named = ", ".join(held[:_SHOWN]) + (" and others" if len(held) > _SHOWN else "")
+    detail = f"{len(held):,} of {looked} seem to hold a password, a key or the like ({named})"
+    return Finding("secrets", Verdict.NOTE, detail, "`dream forget ID` deletes one; then change what it told")
 
 
 def _promotion(standing: PromotionStanding) -> Finding:

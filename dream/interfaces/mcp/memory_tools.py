@@ -70,8 +70,9 @@ async def _agent_tool(ctx: ToolContext, name: str, **given: Any) -> dict[str, An
     tools = call.services.tools(trust=Trust.INFERRED, session_id="mcp", actor=call.caller.actor)
     said = {key: one for key, one in given.items() if one is not None}
     answer: dict[str, Any] = orjson.loads(await tools.call(name, said))
-    if set(answer) == {"error"}:
-        raise ToolError(answer["error"])
+    if "error" in answer:
+        code = f" (code: {answer['code']})" if "code" in answer else ""
+        raise ToolError(answer["error"] + code)
     return answer
 
 

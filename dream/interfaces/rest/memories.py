@@ -87,6 +87,7 @@ async def remember(request: Request, call: Writing, body: NewMemory, key: Idempo
     )
 
     async def work() -> Response:
+        await call.services.memory.refuse_secret(body.content)
         return _entry(await call.services.memory.remember(body.content, **said), 201)
 
     return await once(request, call, key, work, lambda records: _again(call, records, 201))
@@ -145,6 +146,7 @@ async def change_memory(
 
     async def work() -> Response:
         check = _unchanged(memory_id, if_match)
+        await call.services.memory.refuse_secret(changes.get("content", ""))
         return _entry(await guarded(check, lambda: call.services.memory.update(memory_id, **changes)))
 
     return await once(request, call, key, work, lambda _: _present(call, memory_id))

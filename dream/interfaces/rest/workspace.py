@@ -26,6 +26,7 @@ async def read_document(call: Reading, name: DocumentName) -> Response:
 async def add_items(call: Writing, name: Editable, body: DocumentItems) -> Response:
     """Add items to a document, below the headings of a section."""
     with acting_as(call.caller.actor):
+        await _refuse_secrets(call, *body.texts)
         await call.services.workspace.append(*body.texts, section=tuple(body.section), name=name)
     return await _text(call, name, 201)
 
@@ -34,9 +35,15 @@ async def add_items(call: Writing, name: Editable, body: DocumentItems) -> Respo
 async def change_item(call: Writing, name: Editable, body: ItemChange) -> Response:
     """Let the item that says `old`, the whole of it, say `new`."""
     with acting_as(call.caller.actor):
+        await _refuse_secrets(call, body.new)
         await call.services.workspace.replace(body.old, body.new, name=name)
     return await _text(call, name)
 
 
 async def _text(call: ScopedCall, name: str, status: int = 200) -> Response:
     return reply({"name": name, "text": await call.services.workspace.read(name)}, status)
+
+
+async def _refuse_secrets(call: ScopedCall, *texts: str) -> None:
+    for text in texts:
+        await call.services.memory.refuse_secret(text)

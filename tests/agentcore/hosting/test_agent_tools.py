@@ -46,6 +46,20 @@ async def error_of(tools: AgentTools, name: Any, arguments: Any) -> str:
     return said["error"]
 
 
+async def test_a_secret_is_refused_by_its_kind_unless_the_host_keeps_them(caplog: pytest.LogCaptureFixture):
+    secret = "Ana's bank PIN is 5512"
+    caplog.set_level("DEBUG")
+    async with builder().with_memory().build() as host:
+        said = await called(host.tools(trust=Trust.CONFIRMED), "remember", content=secret)
+        assert (said["code"], set(said)) == ("secret", {"code", "error"})
+        assert "seems to hold a password" in said["error"]
+        assert "5512" not in said["error"] + caplog.text
+        assert await host.memory.list() == []
+        assert (await host.memory.remember(secret)).content == secret
+    async with builder().with_memory(lambda options: options.replace(secrets="keep")).build() as host:
+        assert "id" in await called(host.tools(), "remember", content=secret)
+
+
 # What there is
 
 

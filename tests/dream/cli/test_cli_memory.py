@@ -38,6 +38,21 @@ def test_what_was_remembered_is_recalled_and_listed(cli: CommandLine):
     }
 
 
+def test_a_secret_is_refused_and_the_refusal_says_how_it_is_kept_all_the_same(cli: CommandLine):
+    refusal = cli("remember", "Ana's password is hunter2")
+    assert refusal.code == 2
+    assert refusal.complaint.startswith("The text seems to hold a password")
+    assert "--allow-secret" in refusal.complaint
+    assert "hunter2" not in refusal.err
+    assert not cli.database.exists()
+    kept = cli.json("remember", "Ana's password is hunter2", "--allow-secret")["id"]
+    doctor = cli("doctor")
+    assert doctor.code == 0
+    told = " ".join(doctor.out.split())
+    assert f"1 of active entries seem to hold a password, a key or the like ({kept}): `dream forget ID`" in told
+    assert "hunter2" not in told
+
+
 def test_what_is_known_is_reinforced(cli: CommandLine):
     cli.good("remember", "Ana likes tea")
     assert "seen 2 times" in cli.good("remember", "ana likes  tea.")

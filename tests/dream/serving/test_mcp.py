@@ -136,6 +136,14 @@ async def test_what_a_tool_cannot_do_it_says_in_a_sentence(tmp_path: Path):
         assert "Unknown tool" in await refused(client, "obey")
 
 
+async def test_a_secret_is_not_remembered_and_its_refusal_says_which_kind_it_is(tmp_path: Path):
+    async with served(tmp_path) as server, over_http(server, server.client) as client:
+        said = await refused(client, "remember", content="Ana's password is hunter2")
+        assert "The text seems to hold a password" in said
+        assert said.endswith("(code: secret)")
+        assert "hunter2" not in said
+
+
 async def test_resources_and_the_prompt_are_there(tmp_path: Path):
     (tmp_path / "notes").mkdir()
     builder = AgentHostBuilder(tmp_path).with_workspace(tmp_path / "notes")

@@ -18,6 +18,7 @@ from dream.options import DreamOptions
 from dream.stores import dream_stores
 
 TEA = "Ana likes green tea"
+SECRET = "Ana's password is hunter2"
 
 
 @pytest.fixture
@@ -291,6 +292,24 @@ async def test_a_document_is_read_and_edited(tmp_path: Path):
         await server.client.patch(items, json={"old": "Ana likes tea.", "new": "Ana likes coffee."})
         assert "Ana likes coffee." in (await server.client.get("/api/v1/documents/MEMORY.md")).json()["text"]
         assert (await server.client.get("/api/v1/documents/..%2Fsecret")).status_code in {404, 422}
+
+
+async def test_a_secret_is_refused_with_its_kind_and_never_stored_or_repeated(tmp_path: Path):
+    builder = AgentHostBuilder(tmp_path / "data").with_workspace(tmp_path / "notes")
+    (tmp_path / "notes").mkdir()
+    async with served(builder=builder) as server:
+        client, items = server.client, "/api/v1/documents/MEMORY.md/items"
+        tea = (await client.post(MEMORIES, json={"content": TEA})).json()["id"]
+        for refusal in (
+            await client.post(MEMORIES, json={"content": SECRET}),
+            await client.patch(f"{MEMORIES}/{tea}", json={"content": SECRET}),
+            await client.post(items, json={"texts": [TEA, SECRET]}),
+        ):
+            assert (refusal.status_code, refusal.json()["code"]) == (422, "secret")
+            assert "a password" in refusal.json()["detail"]
+            assert "hunter2" not in refusal.text
+        assert [one["content"] for one in (await client.get(MEMORIES)).json()["memories"]] == [TEA]
+        assert (await client.get("/api/v1/documents/MEMORY.md")).json()["text"] == ""
 
 
 async def test_a_fault_is_one_sentence_with_a_code(server: Served):

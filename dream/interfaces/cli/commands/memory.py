@@ -10,9 +10,10 @@ from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.records import entry_json
 from agentcore.domain.text import clean_category, clean_content, clean_tags
-from agentcore.errors import InvalidOptionsError
+from agentcore.errors import InvalidOptionsError, SecretError
 from agentcore.hosting.recall_filters import RecallFilters, recall_filter
 from agentcore.hosting.remember import MemoryFields, Observation
+from agentcore.secrets import secret_in
 from agentcore.stores.storage import ReadView
 from dream.interfaces.cli.errors import MissingSettingError
 from dream.interfaces.cli.render.entries import (
@@ -35,6 +36,7 @@ async def remember(
     importance: float = 0.5,
     subject_time: str | None = None,
     pinned: Annotated[bool, Parameter(negative="")] = False,
+    allow_secret: Annotated[bool, Parameter(negative="")] = False,
     session: CliSession,
 ) -> None:
     """Remember a text; one that is known already is reinforced.
@@ -46,6 +48,7 @@ async def remember(
         importance: From 0 to 1.
         subject_time: The time it is about, such as 2025-05 or 1995..2003.
         pinned: Keep it whatever happens.
+        allow_secret: Keep it even if it seems to hold a password, a key or the like.
         session: Whose memory.
     """
     said = MemoryFields(
@@ -60,6 +63,9 @@ async def remember(
     # Checked before the memory is opened, so that a mistake makes no data directory.
     clean_content(text)
     Observation.of(said)
+    kind = None if allow_secret else secret_in(text)
+    if kind is not None:
+        raise SecretError(kind=kind, remedy="leave it out, or give `--allow-secret` to keep it all the same")
     async with session.host(Access.CREATE) as host:
         entry = await host.for_scope(session.scope).memory.remember(text, **said)
     session.screen.show(lambda: entry_json(entry), lambda: remembered_lines(entry, session.screen.width))

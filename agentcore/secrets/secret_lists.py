@@ -8,11 +8,10 @@ from typing import Final
 
 import regex
 
-from agentcore.lexicon import languages
-from dream.guards.languages import FUNCTION_WORDS
-from dream.guards.patterns import lazy_pattern
-from dream.guards.secret_values import UNSPACED, Shape, shape_of
-from dream.guards.secret_words import FoldedText, Mark, secret_words
+from agentcore.lexicon import language, languages
+from agentcore.lexicon.lazy_pattern import lazy_pattern
+from agentcore.secrets.secret_values import UNSPACED, Shape, shape_of
+from agentcore.secrets.secret_words import FoldedText, Mark, secret_words
 
 _PIECE: Final = lazy_pattern(r"[^\W_]+")
 _NEAR: Final = 100
@@ -76,8 +75,14 @@ def _lists_words(behind: str) -> bool:
             break
         words.append(word)
         place = match.end()
-    little = sum(word in FUNCTION_WORDS for word in words)
+    little = sum(word in _function_words() for word in words)
     return len(words) >= _LEAST_SEED and little * 4 <= len(words)
+
+
+@cache
+def _function_words() -> frozenset[str]:
+    """Return the words that say how a sentence is built, in all languages."""
+    return frozenset(language("en").stop_words).union(*(one.function_words for one in languages()))
 
 
 _ROWS: Final = 3

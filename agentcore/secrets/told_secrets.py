@@ -10,9 +10,9 @@ from typing import Final
 
 import regex
 
-from dream.guards.patterns import lazy_pattern
-from dream.guards.secret_lists import counts_out, has_column, has_seed_phrase
-from dream.guards.secret_values import (
+from agentcore.lexicon.lazy_pattern import lazy_pattern
+from agentcore.secrets.secret_lists import counts_out, has_column, has_seed_phrase
+from agentcore.secrets.secret_values import (
     LONGEST_VALUE,
     PART,
     UNSPACED,
@@ -23,7 +23,7 @@ from dream.guards.secret_values import (
     is_long,
     shape_of,
 )
-from dream.guards.secret_words import FoldedText, Mark, marks_of, secret_words
+from agentcore.secrets.secret_words import FoldedText, Mark, marks_of, secret_words
 
 _BOUNDARY: Final = lazy_pattern(
     r"(?<=[.!…][\"'»”)\]]?)\s+(?!\p{Ll})|(?<=\?)\s+(?!(?i:it'?s|it is|es ist|sie ist|c'est|es|è|это)\b)|[。！？؟]+"

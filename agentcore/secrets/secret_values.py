@@ -6,7 +6,7 @@ from typing import Final
 
 import regex
 
-from dream.guards.patterns import lazy_pattern
+from agentcore.lexicon.lazy_pattern import lazy_pattern
 
 UNSPACED: Final = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}"
 _SIGNS: Final = "\"'`«»“”„‚‘’「」『』（）()\\[\\]{}<>|,;:，：、；=→・"

@@ -1,0 +1,4 @@
+from .secrets import (
+    SecretPolicy as SecretPolicy,
+    secret_in as secret_in,
+)

@@ -1,0 +1,155 @@
+"""Secrets do not belong in a memory: passwords, keys, tokens and card numbers, by their shape or told in words.
+
+A text is read without what is not seen, in one form of each letter and digit. Each pattern reads it in time that grows
+with its length and no faster: no text must stall a dream.
+
+A shape can be missed, and an unusual name can look like one; the guard errs towards refusing, since what was refused
+still stands in the conversation.
+"""
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from itertools import pairwise
+from typing import Final
+
+import regex
+
+from agentcore.lexicon.lazy_pattern import lazy_pattern
+from agentcore.secrets.secret_words import FoldedText
+from agentcore.secrets.told_secrets import is_told_in
+
+_KEY_BLOCK = lazy_pattern(
+    r"-----BEGIN [A-Z ]*(?:PRIVATE KEY|CERTIFICATE)|PuTTY-User-Key-File|AGE-SECRET-KEY-1[A-Z0-9]{20,}"
+    r"|(?<!\w)[xyz]prv[1-9A-HJ-NP-Za-km-z]{50,}|(?<!\w)[5KL][1-9A-HJ-NP-Za-km-z]{50,51}(?!\w)|(?<!\w)nsec1[a-z0-9]{50,}",
+    regex.IGNORECASE,
+)
+_PREFIXED = lazy_pattern(
+    r"(?<![\w-])(?:"
+    r"(?:sk|pk|rk)[-_](?:live|test|ant|proj|or)?[-_]?[A-Za-z0-9_-]{16,}"
+    r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|gl(?:pat|dt|rt|ptt|sa)[-_][\w-]{16,}|xox[abeprs]-[\w-]{10,}|xapp-[\w-]{16,}"
+    r"|(?:AKIA|ASIA)[A-Z0-9]{12,}|AIza[\w-]{30,}|GOCSPX-[\w-]{16,}|ya29\.[\w-]{20,}|1//0[\w-]{30,}"
+    r"|hf_[A-Za-z0-9]{20,}|r8_[A-Za-z0-9]{20,}|gsk_[A-Za-z0-9]{20,}|(?:xai|pplx|tvly|nvapi|fw)[-_][\w-]{20,}"
+    r"|npm_[A-Za-z0-9]{20,}|pypi-[\w-]{20,}|d[oop]{2}_v1_[a-f0-9]{20,}|dp\.(?:pt|st|ct)\.[\w.-]{20,}|dapi[a-f0-9]{30,}"
+    r"|shp(?:at|ca|pa|ss|tka)_[a-f0-9]{16,}|SG\.[\w-]{16,}\.[\w-]{16,}|key-[a-f0-9]{32}|whsec_\w{16,}|sq0[a-z]{3}-[\w-]{22,}"
+    r"|(?:AC|SK)[a-f0-9]{32}|[a-f0-9]{32}-us\d{1,2}|EAA[A-Za-z0-9]{40,}|ATATT3[\w=-]{20,}|ATBB\w{20,}|HRKU-[\w-]{20,}"
+    r"|secret_[A-Za-z0-9]{30,}|ntn_[A-Za-z0-9]{30,}|lin_api_\w{20,}|figd_[\w-]{20,}|pat-(?:na|eu)\d-[\w-]{20,}"
+    r"|sntry[su]_\w{20,}|hv[sb]\.[\w-]{20,}|pul-[a-f0-9]{30,}|rnd_\w{20,}|vercel_\w{20,}|sbp_[a-f0-9]{30,}|tskey-[\w-]{16,}"
+    r"|\d{8,10}:AA[\w-]{30,}|[MNO][\w-]{22,26}\.[\w-]{6}\.[\w-]{25,}"
+    r"|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
+    r")"
+)
+_WRAPPED = lazy_pattern(r"(?<=[A-Za-z0-9_-]{8})[ \t]*\r?\n[ \t>]*(?=[A-Za-z0-9_-]{8})")
+_ASSIGNED = lazy_pattern(
+    r"[A-Za-z0-9]_(?:PASS|PW|PASSWD|SECRET|TOKEN|API_?KEY)[\"']?\s*[:=]\s*[\"']?(?=[^\s\"'$<{\d]*+\d)[^\s\"'$<{(]{6,}"
+    r"|\b(?:session_?id|sid|jsessionid|phpsessid|connect\.sid|auth_?token|csrf_?token|remember_?me)=(?=[a-z_%.-]*+\d)[\w%.-]{16,}"
+    r"|\bauthorization\s*:\s*(?:basic|bearer|token)\s+[\w+/=.-]{12,}|\bidentified\s+by\s+[\"'][^\"'\s]{4,}|(?<![\w-])pass[\"']?\s*[:=]\s*[\"']?(?=[^\s\"'$<{\d]*+\d)[^\s\"'$<{(]{5,}|\bsshpass\s+-p\s*[^\s$]\S{3,}|(?<!\d)\d{6}(?:-\d{6}){7}(?!\d)|\botpauth://\S*secret=\w{10,}",
+    regex.IGNORECASE,
+)
+_HOOK = lazy_pattern(
+    r"hooks\.slack\.com/(?:services|workflows|triggers)/\w+/\w+|discord(?:app)?\.com/api/webhooks/\d+/[\w-]+",
+    regex.IGNORECASE,
+)
+_PASSPHRASE = lazy_pattern(r"\bpass ?phrase\s*[:=]\s*(?:\w+[ -]){3,}\w+")
+_CURL = lazy_pattern(r"(?P<curl>\bcurl\b)|(?P<user>\s(?:-u|--user)[ =]*[^\s:]+:[^\s:])|\n")
+# Of the scheme the last character is enough: a longer one would be read again from each of its characters.
+_IN_URL = lazy_pattern(r"[a-z0-9+.-]://[^\s/:@]*:[^\s/@]+@", regex.IGNORECASE)
+_DIGITS = lazy_pattern(r"(?<![\d.,-])\d(?:[ -]?\d){12,18}(?![\d.,-]*\d)")
+_RANDOM = lazy_pattern(r"(?<![\w/.-])(?:[A-Za-z0-9+_-]{24,}={0,2}(?![\w/-])|[A-Za-z0-9+/]{40,}={0,2}(?![\w/-]))")
+
+
+class SecretPolicy(StrEnum):
+    """What becomes of a secret that a tool, a client or a command is asked to remember."""
+
+    REFUSE = "refuse"
+    """It is refused (`SecretError`)."""
+    KEEP = "keep"
+    """It is stored as any other text; dreams write none all the same."""
+
+
+def secret_in(text: str) -> str | None:
+    """Return what kind of secret a text seems to hold, or None.
+
+    Example:
+        >>> secret_in("Ana's password is hunter2."), secret_in("Ana forgot her password again.")
+        ('password', None)
+    """
+    read = FoldedText.of(text)
+    if is_told_in(read):
+        return "password"
+    return next((kind for kind, holds in _KINDS if holds(read.plain)), None)
+
+
+def _signs_in(text: str) -> bool:
+    """Tell whether a line calls curl with a user and a password; each line is read once, however often it says curl."""
+    is_called = False
+    for match in _CURL.finditer(text, overlapped=True):
+        if is_called and match["user"] is not None:
+            return True
+        # What begins with a line's end may name a user for the line before it alone.
+        is_called = match["curl"] is not None or (is_called and not match.group().startswith("\n"))
+    return False
+
+
+def _is_prefixed(text: str) -> bool:
+    """Tell whether a key has the beginning that its vendor gives it, also where a line broke it."""
+    return _PREFIXED.search(text) is not None or ("\n" in text and _PREFIXED.search(_WRAPPED.sub("", text)) is not None)
+
+
+def _has_card_number(text: str) -> bool:
+    return any(_is_of_a_card(number) and _passes_luhn(number) for number in _numbers(text))
+
+
+def _is_of_a_card(number: str) -> bool:
+    """Tell whether a number begins and is as long as one of a card: barcodes pass the check digit, too."""
+    return any(len(number) in lengths and number.startswith(begins) for begins, lengths in _ISSUERS)
+
+
+_ISSUERS: Final[tuple[tuple[tuple[str, ...], range], ...]] = (
+    (("4",), range(16, 17)),
+    (tuple(map(str, (*range(51, 56), *range(2221, 2721)))), range(16, 17)),
+    (("34", "37"), range(15, 16)),
+    (("30", "36", "38", "39"), range(14, 15)),
+    (("6011", "64", "65", "60", "81", "82", "508", "353", "356", "35"), range(16, 17)),
+    (("62",), range(16, 20)),
+    (("2200", "2201", "2202", "2203", "2204", "9792"), range(16, 20)),
+    (("5018", "5020", "5038", "5893", "6304", "6759", "6761", "6762", "6763"), range(13, 20)),
+)
+"""How numbers of cards begin and how long they are (ISO/IEC 7812-1 and the issuers' own pages)."""
+
+
+def _numbers(text: str) -> Iterator[str]:
+    for match in _DIGITS.finditer(text):
+        yield "".join(character for character in match.group() if character.isdigit())
+
+
+def _passes_luhn(number: str) -> bool:
+    """Check the last digit of a card number (ISO/IEC 7812-1, annex B)."""
+    total = 0
+    for place, digit in enumerate(reversed(number)):
+        value = int(digit) * (1 + place % 2)
+        total += value - 9 if value > 9 else value
+    return total % 10 == 0 and len(set(number)) > 1
+
+
+def _has_random_token(text: str) -> bool:
+    return any(_looks_random(match.group()) for match in _RANDOM.finditer(text))
+
+
+def _looks_random(token: str) -> bool:
+    """Tell whether capitals, small letters and digits change places as in no word, name or identifier."""
+    kinds = ["d" if one.isdigit() else "u" if one.isupper() else "l" for one in token if one.isalnum()]
+    turns = sum(one != other for one, other in pairwise(kinds))
+    return len(set(kinds)) == 3 and turns * 3 >= len(kinds)
+
+
+_KINDS: Final[tuple[tuple[str, Callable[[str], bool]], ...]] = (
+    ("private key", lambda text: _KEY_BLOCK.search(text) is not None),
+    ("key or token", _is_prefixed),
+    ("key or token", lambda text: _HOOK.search(text) is not None),
+    ("password in an address", lambda text: _IN_URL.search(text) is not None),
+    ("password", lambda text: _PASSPHRASE.search(text) is not None),
+    ("password", lambda text: _ASSIGNED.search(text) is not None),
+    ("password", _signs_in),
+    ("card number", _has_card_number),
+    ("key or token", _has_random_token),
+)
