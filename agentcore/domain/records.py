@@ -209,7 +209,7 @@ def to_image(record: Record) -> Image:
     for name in _FIELDS[kind_of(record)]:
         value = getattr(record, name)
         if value is not None and (value or name not in _SPARSE):
-            image[name] = _plain(value)
+            image[name] = value if value.__class__ in _AS_IT_IS else _plain(value)
     return image
 
 
@@ -223,6 +223,9 @@ def with_image(record: T, names: Collection[str], image: Mapping[str, Any]) -> T
     """Return *record* with the fields *names* as *image* has them; None where it has none."""
     found = {name: None if image.get(name) is None else _typed(name, image[name]) for name in names}
     return replace(cast("Any", record), **found)
+
+
+_AS_IT_IS = frozenset({str, int, float, bool})
 
 
 def _plain(value: Any) -> Any:

@@ -28,11 +28,13 @@ class Acting:
         actor: Who asks.
         within: Called in each of its transactions that changes records, just before the commit; what it raises rolls
             the transaction back.
+        always: Whether it is called in those too that change no records, such as switches.
         before: Called in each of its write transactions, before anything else; what it raises rolls it back.
     """
 
     actor: Actor = HOST
     within: Callable[[UnitOfWork], None] | None = None
+    always: bool = False
     before: Callable[[UnitOfWork], None] | None = None
 
     def checked(self, before: Callable[[UnitOfWork], None]) -> Acting:
@@ -50,12 +52,15 @@ def acting() -> Acting:
 
 
 @contextmanager
-def acting_as(actor: Actor, *, within: Callable[[UnitOfWork], None] | None = None) -> Generator[None]:
+def acting_as(
+    actor: Actor, *, within: Callable[[UnitOfWork], None] | None = None, always: bool = False
+) -> Generator[None]:
     """Have every write that the block asks for carry *actor*, which `why` shows.
 
     Args:
         actor: Who asks.
         within: As in `Acting`.
+        always: As in `Acting`.
 
     Example:
         >>> from agentcore.domain.actor import ActorKind
@@ -63,7 +68,7 @@ def acting_as(actor: Actor, *, within: Callable[[UnitOfWork], None] | None = Non
         ...     print(acting().actor)
         person:ana
     """
-    with on_behalf(Acting(actor, within)):
+    with on_behalf(Acting(actor, within, always)):
         yield
 
 

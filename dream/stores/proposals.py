@@ -210,6 +210,13 @@ class PlanStore:
         created_at: datetime = from_micros(found[0].created_at)
         return Plan.from_content(found[0].id, created_at, report, content)
 
+    def newest(self, *, since: datetime) -> str | None:
+        """Return the id of the plan that was kept last, if it was made at or after an instant."""
+        newest = (
+            select(plans.c.id).where(self._mine, plans.c.created_at >= to_micros(since)).order_by(plans.c.pk.desc())
+        )
+        return self._connection.execute(newest.limit(1)).scalar()
+
     def delete(self, plan_id: str) -> None:
         """Remove a plan that was applied."""
         self._connection.execute(delete(plans).where(self._mine, plans.c.id == plan_id))

@@ -335,7 +335,7 @@ class SqlStorage:
             result = work(SqlUnit(transaction))
             settle(transaction)
             keep_authorship(transaction)
-            if asking.within is not None and transaction.is_changing:
+            if asking.within is not None and (asking.always or transaction.is_changing):
                 asking.within(SqlUnit(transaction))
             transaction.finish()
             if transaction.was_active:

@@ -6,6 +6,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from agentcore.domain.access import Right
+from agentcore.domain.card import MOST_LINES
+from agentcore.domain.records import to_image
 from dream.interfaces.documents import dreaming_status_json, run_json
 from dream.interfaces.mcp.memory_tools import EntryId, ToolOutput
 from dream.interfaces.mcp.offered import OfferedTool, ToolContext, call_of, caller_of, state_of
@@ -53,6 +55,13 @@ class QuestionsOutput(ToolOutput):
     """What a person is asked."""
 
     questions: list[dict[str, Any]]
+
+
+class CardOutput(ToolOutput):
+    """The peer card."""
+
+    lines: list[dict[str, Any]]
+    most: int
 
 
 class Standing(ToolOutput):
@@ -146,6 +155,35 @@ async def confirm_memory(
     return RunTold(**(await call_of(ctx).services.desk.confirm(id, why=why)).to_json())
 
 
+async def show_card(ctx: ToolContext) -> CardOutput:
+    """Show the peer card: up to 40 short lines about whomever the memory is about, kept at hand for every turn."""
+    lines = await call_of(ctx).services.card.lines()
+    return CardOutput(lines=[to_image(one) for one in lines], most=MOST_LINES)
+
+
+async def set_card_line(
+    ctx: ToolContext,
+    line: Annotated[str, Field(min_length=1, max_length=300, description="As `RELATIONSHIP: Married to Rui.`")],
+    replaces: Annotated[str | None, Field(max_length=300, description="Id of the line that gives way.")] = None,
+    why: Annotated[str | None, Field(max_length=1_000, description="The person's reason.")] = None,
+) -> RunTold:
+    """Put a line on the peer card that a person asked for by themselves; no dream changes it afterwards.
+
+    It begins with its section: IDENTITY, ATTRIBUTE, RELATIONSHIP or INSTRUCTION.
+    """
+    await call_of(ctx).services.memory.refuse_secret(line)
+    return RunTold(**(await call_of(ctx).services.card.set(line, replaces=replaces, why=why)).to_json())
+
+
+async def remove_card_line(
+    ctx: ToolContext,
+    line: Annotated[str, Field(min_length=1, max_length=300, description="Its id, as `show_card` gives it.")],
+    why: Annotated[str | None, Field(max_length=1_000, description="The person's reason.")] = None,
+) -> RunTold:
+    """Take a line off the peer card that a person wants gone; no dream writes one like it again."""
+    return RunTold(**(await call_of(ctx).services.card.remove(line, why=why)).to_json())
+
+
 async def dreaming_status(ctx: ToolContext) -> Standing:
     """Tell which options are in force and who said so, the latest run, and how many proposals wait."""
     return Standing(**await dreaming_status_json(call_of(ctx).services.dreams))
@@ -171,6 +209,9 @@ DREAM_TOOLS: Final = (
     OfferedTool(questions, "Questions for a person", Right.READ),
     OfferedTool(answer_question, "Answer a question", Right.REVIEW, destroys=True),
     OfferedTool(confirm_memory, "Confirm a memory", Right.REVIEW, repeats_well=True),
+    OfferedTool(show_card, "Show the peer card", Right.READ),
+    OfferedTool(set_card_line, "Put a line on the peer card", Right.REVIEW, destroys=True, repeats_well=True),
+    OfferedTool(remove_card_line, "Take a line off the peer card", Right.REVIEW, destroys=True),
     OfferedTool(dreaming_status, "Status of dreaming (Dense-Mem)", Right.READ),
     OfferedTool(run_dreaming_cycle, "Dream now (Dense-Mem)", Right.WRITE),
 )

@@ -4,7 +4,7 @@ import re
 from functools import cache
 from typing import Any, cast
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -12,22 +12,20 @@ from starlette.responses import Response
 from agentcore.errors import AgentcoreError
 from dream.interfaces.release import installed_version
 from dream.interfaces.rest import (
-    backups,
     conversations,
     desk,
     erasures,
     exchange,
     memories,
-    off_limits,
     review,
     runs,
     scope,
     skills,
     workspace,
 )
+from dream.interfaces.rest.requests import PREFIX
 from dream.interfaces.serving.problems import MEDIA_TYPE, Problem, answer_problem
 
-PREFIX = "/api/v1"
 _PARTS = (
     memories,
     conversations,
@@ -37,10 +35,8 @@ _PARTS = (
     desk,
     workspace,
     scope,
-    off_limits,
     exchange,
     erasures,
-    backups,
 )
 _ABOUT = "A memory for AI agents that looks after itself. Routes take a token and, by `scope`, whose memory."
 
@@ -57,10 +53,8 @@ def api() -> FastAPI:
         separate_input_output_schemas=False,
         redirect_slashes=False,
     )
-    routes = APIRouter(prefix=PREFIX)
-    for part in _PARTS:
-        routes.include_router(part.router)
-    app.include_router(routes)
+    # Not included router by router: FastAPI would look for the route of a request once on each level.
+    app.router.routes += [route for part in _PARTS for route in part.router.routes]
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _refused)
     for kind in (AgentcoreError, ExceptionGroup, Exception):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
+from agentcore.domain.off_limits import LONGEST_TOPIC
 from agentcore.hosting.checks import MAX_NAME
 
 NAME: Final[JsonDict] = {"format": "name"}
@@ -17,6 +18,8 @@ VISIBLE: Final[JsonDict] = {"format": "visible-text"}
 """Text that is not blank."""
 SUBJECT_TIME: Final[JsonDict] = {"format": "subject-time"}
 """A time that a text is about, as exactly as it is known."""
+CARD_LINE: Final[JsonDict] = {"format": "card-line"}
+"""`SECTION: content`."""
 
 Id = Annotated[str, Field(min_length=1, max_length=64)]
 Text = Annotated[str, Field(min_length=1, max_length=100_000, json_schema_extra=VISIBLE)]
@@ -219,3 +222,17 @@ class SwitchChange(Body):
     session_id: Name | None = None
     dream: bool | None = None
     learning: bool | None = None
+
+
+class TopicWords(Body):
+    """A person's own words for a topic: they are kept, and stand as a rule in what models are sent."""
+
+    words: Annotated[str, Field(min_length=1, max_length=LONGEST_TOPIC, json_schema_extra=NAME)]
+
+
+class NewCardLine(Body):
+    """A line for the peer card; on a full card it takes the place of another."""
+
+    line: Annotated[str, Field(min_length=1, max_length=300, json_schema_extra=CARD_LINE)]
+    replaces: Annotated[str, Field(min_length=1, max_length=300)] | None = None
+    why: Annotated[str, Field(min_length=1, max_length=2_000, json_schema_extra=VISIBLE)] | None = None

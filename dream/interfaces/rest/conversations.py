@@ -11,6 +11,7 @@ from dream.interfaces.documents import forgotten_json, session_json
 from dream.interfaces.rest.bodies import NAME, ContextAsked, Instant, NewFeedback, NewTurn
 from dream.interfaces.rest.replies import answers, once, reply
 from dream.interfaces.rest.requests import (
+    PREFIX,
     Administering,
     Cursor,
     IdempotencyKey,
@@ -34,7 +35,7 @@ from dream.interfaces.rest.shapes import (
 from dream.interfaces.serving.receipts import Records
 from dream.interfaces.serving.scoped_call import ScopedCall
 
-router = APIRouter()
+router = APIRouter(prefix=PREFIX)
 _SESSION = "The id of the conversation."
 SessionId = Annotated[str, Path(min_length=1, max_length=MAX_NAME, json_schema_extra=NAME, description=_SESSION)]
 

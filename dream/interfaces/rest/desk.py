@@ -1,23 +1,25 @@
-"""Serves what a person does by hand: confirm, merge, tell apart, and answer questions."""
+"""Serves what a person does by hand: confirm, merge, tell apart, answer questions, and edit the peer card."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
+from agentcore.domain.card import MOST_LINES, CardLine
 from agentcore.domain.question import QuestionCause, QuestionState
+from agentcore.domain.records import to_image
 from agentcore.stores.storage import UnitOfWork
 from dream.domain.report import RunReport
-from dream.interfaces.rest.bodies import AnswerRequest, Confirmation, Distinction, Merge
+from dream.interfaces.rest.bodies import AnswerRequest, Confirmation, Distinction, Merge, NewCardLine
 from dream.interfaces.rest.replies import answers, once, reply
-from dream.interfaces.rest.requests import IdempotencyKey, Reading, RecordId, Reviewing
+from dream.interfaces.rest.requests import PREFIX, IdempotencyKey, Reading, RecordId, Reviewing
 from dream.interfaces.rest.runs import run_again
-from dream.interfaces.rest.shapes import QuestionResponse, QuestionsResponse, RunResponse
+from dream.interfaces.rest.shapes import CardResponse, QuestionResponse, QuestionsResponse, RunResponse
 from dream.interfaces.serving.receipts import RUN, Records
 from dream.interfaces.serving.scoped_call import ScopedCall
 from dream.stores import dream_stores
 
-router = APIRouter(tags=["desk"])
+router = APIRouter(prefix=PREFIX, tags=["desk"])
 QuestionId = Annotated[str, Path(min_length=1, max_length=64, description="The id of the question.")]
 _DONE = "What was done, as a run; `run_id` is empty where nothing had to change."
 
@@ -68,6 +70,41 @@ async def merge(request: Request, call: Reviewing, body: Merge, key: Idempotency
 async def distinguish(request: Request, call: Reviewing, body: Distinction, key: IdempotencyKey = None) -> Response:
     """Say that memories differ: no dream puts two of them together, as long as their texts stay."""
     return await _done(request, call, key, lambda: call.services.desk.distinct(*body.memories, why=body.why))
+
+
+@router.get("/card", tags=["card"], responses=answers(CardResponse))
+async def get_card(call: Reading) -> Response:
+    """Return the lines that stand on the peer card, in its order, each with the entries that it goes back to."""
+    return _card(await call.services.card.lines())
+
+
+@router.get("/card/history", tags=["card"], responses=answers(CardResponse))
+async def get_card_history(call: Reading) -> Response:
+    """Return all lines that stand on the card or ever stood there, the one set last first."""
+    return _card(await call.services.card.history())
+
+
+@router.post("/card/lines", tags=["card"], responses=answers(RunResponse, says=_DONE))
+async def set_card_line(request: Request, call: Reviewing, body: NewCardLine, key: IdempotencyKey = None) -> Response:
+    """Put a person's line on the peer card: no dream changes it. A full card needs one that gives way."""
+
+    async def setting() -> RunReport:
+        await call.services.memory.refuse_secret(body.line)
+        return await call.services.card.set(body.line, replaces=body.replaces, why=body.why)
+
+    return await _done(request, call, key, setting)
+
+
+@router.delete("/card/lines/{line_id}", tags=["card"], responses=answers(RunResponse, says=_DONE))
+async def remove_card_line(
+    request: Request, call: Reviewing, line_id: RecordId, key: IdempotencyKey = None
+) -> Response:
+    """Take a line off the peer card; no dream writes one of its sort from the same entries again."""
+    return await _done(request, call, key, lambda: call.services.card.remove(line_id))
+
+
+def _card(lines: Sequence[CardLine]) -> Response:
+    return reply({"lines": [to_image(one) for one in lines], "most": MOST_LINES})
 
 
 async def _done(

@@ -10,13 +10,13 @@ from agentcore.domain.temporal import to_text
 from agentcore.stores.acting import acting_as
 from dream.interfaces.rest.bodies import PART, Body, Instant
 from dream.interfaces.rest.replies import answers, reply
-from dream.interfaces.rest.requests import Administering
+from dream.interfaces.rest.requests import PREFIX, Administering
 from dream.interfaces.rest.shapes import ResponseBody
 from dream.interfaces.serving.caller import NotAllowedError
 from dream.interfaces.serving.problems import Problem
 from dream.interfaces.serving.scoped_call import ScopedCall
 
-router = APIRouter(prefix="/erasures", tags=["erasures"])
+router = APIRouter(prefix=f"{PREFIX}/erasures", tags=["erasures"])
 _OF_PEER = "All scopes of the workspace that are about this peer, in the place of the one scope."
 Peer = Annotated[str | None, Query(alias="observed", max_length=128, json_schema_extra=PART, description=_OF_PEER)]
 

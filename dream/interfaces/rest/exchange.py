@@ -1,4 +1,4 @@
-"""Serves export and import as streams."""
+"""Serves export and import as streams, and backups of all scopes."""
 
 import asyncio
 import tempfile
@@ -10,17 +10,20 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from agentcore.clock import Clock
+from agentcore.domain.temporal import to_text
 from agentcore.stores.acting import acting_as
 from dream.errors import InvalidFileError
 from dream.interfaces.exchange.export import export_scope
 from dream.interfaces.exchange.formats import Format
 from dream.interfaces.exchange.importer import import_file
 from dream.interfaces.rest.replies import answers, reply
-from dream.interfaces.rest.requests import Administering, Reading
-from dream.interfaces.rest.shapes import ImportedResponse, ResponseBody
+from dream.interfaces.rest.requests import PREFIX, Administering, Reading
+from dream.interfaces.rest.shapes import BackupResponse, BackupsResponse, ImportedResponse, ResponseBody
+from dream.interfaces.serving.caller import NotAllowedError
 from dream.interfaces.serving.problems import Problem, code_of
+from dream.interfaces.serving.scoped_call import ScopedCall
 
-router = APIRouter(tags=["exchange"])
+router = APIRouter(prefix=PREFIX, tags=["exchange"])
 _LINES = "application/x-ndjson"
 _CHUNK = 64 * 1024
 
@@ -90,3 +93,32 @@ async def import_(
             detail = str(error).replace(str(path), "The file")
             raise Problem(status=422, code=code_of(error), detail=detail) from error
     return reply({name: value for name, value in report.document().items() if name != "path"})
+
+
+@router.get("/backups", tags=["backups"], responses=answers(BackupsResponse))
+async def list_backups(call: Administering) -> Response:
+    """List the backups that are on record; it takes a token for all scopes."""
+    _require_everything(call)
+    copies = await call.host.storage.read(call.scope, lambda view: view.erasure.copies())
+    found = sorted((one for one in copies if one.kind == "backup"), key=lambda one: one.made_at)
+    told = [{"name": Path(one.place).name, "made_at": to_text(one.made_at), "records": one.records} for one in found]
+    return reply({"backups": told})
+
+
+@router.post("/backups", tags=["backups"], status_code=201, responses=answers(BackupResponse, 201, says="Made."))
+async def make_backup(call: Administering) -> Response:
+    """Copy the memory of all scopes to a file on the server, while it is in use; it takes a token for all scopes.
+
+    It is read back before it is told of. To restore it takes the machine itself, with every process ended.
+    """
+    _require_everything(call)
+    made = await call.host.backup()
+    counts = {"entries": made.entries, "turns": made.turns, "skills": made.skills}
+    return reply({"name": made.path.name, "bytes": made.size, "schema": made.revision, **counts}, 201)
+
+
+def _require_everything(call: ScopedCall) -> None:
+    if not call.caller.reaches_everything:
+        raise NotAllowedError(
+            problem="A backup holds all scopes, which the token does not reach", remedy="it takes one for */*/*"
+        )

@@ -16,6 +16,7 @@ from dream.interfaces.documents import forgotten_json, hit_json
 from dream.interfaces.rest.bodies import NAME, SUBJECT_TIME, Instant, MemoryChange, NewMemory, ReasonRequest
 from dream.interfaces.rest.replies import answers, guarded, once, reply
 from dream.interfaces.rest.requests import (
+    PREFIX,
     Administering,
     Cursor,
     IdempotencyKey,
@@ -42,7 +43,7 @@ from dream.interfaces.rest.shapes import (
 from dream.interfaces.serving.receipts import Records
 from dream.interfaces.serving.scoped_call import ScopedCall
 
-router = APIRouter(prefix="/memories", tags=["memories"])
+router = APIRouter(prefix=f"{PREFIX}/memories", tags=["memories"])
 _ABOUT = "A time, as 2025-05 or 1995..2003."
 _TAG = "The version of the record, for If-Match."
 Category = Annotated[str | None, Query(min_length=1, max_length=1_000, description="This and everything below it.")]

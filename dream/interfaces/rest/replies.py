@@ -65,6 +65,7 @@ async def once(
     again: Callable[[Records], Awaitable[Response]],
     *,
     names: Callable[[UnitOfWork], Records] | None = None,
+    always: bool = False,
 ) -> Response:
     """Carry a request out, or give its answer again if it was sent before with the same key.
 
@@ -75,16 +76,22 @@ async def once(
         work: Carries it out.
         again: Makes the answer of what it wrote.
         names: What the receipt shall name, where that is no record it writes.
+        always: Whether it writes in one transaction, and no record.
     """
-    return await carried_out(await once_of(request, call, key, names=names), work, again)
+    return await carried_out(await once_of(request, call, key, names=names, always=always), work, again)
 
 
 async def once_of(
-    request: Request, call: ScopedCall, key: str | None, *, names: Callable[[UnitOfWork], Records] | None = None
+    request: Request,
+    call: ScopedCall,
+    key: str | None,
+    *,
+    names: Callable[[UnitOfWork], Records] | None = None,
+    always: bool = False,
 ) -> Once:
     """Return a request that is carried out once; see `once`."""
     digest = "" if key is None else await digest_of(request)
-    return Once(call=call, key=key, digest=digest, new_id=request.app.state.new_id, names=names)
+    return Once(call=call, key=key, digest=digest, new_id=request.app.state.new_id, names=names, always=always)
 
 
 async def carried_out(

@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Final, cast
@@ -21,6 +21,7 @@ from dream.interfaces.serving.problems import Problem
 from dream.interfaces.serving.run_desk import RunDesk
 from dream.interfaces.serving.scoped_call import ScopedCall
 
+PREFIX: Final = "/api/v1"
 _CURSOR: Final = "The `next_cursor` of the page before."
 Limit = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
 Cursor = Annotated[str | None, Query(max_length=300, json_schema_extra={"format": "cursor"}, description=_CURSOR)]
@@ -50,7 +51,7 @@ def host_of(request: Request) -> Host:
     return cast("Host", request.app.state.host)
 
 
-def run_desk_of(request: Request) -> RunDesk:
+async def run_desk_of(request: Request) -> RunDesk:
     """Return what runs dreams for clients."""
     return cast("RunDesk", request.app.state.run_desk)
 
@@ -58,8 +59,9 @@ def run_desk_of(request: Request) -> RunDesk:
 RunDeskOf = Annotated[RunDesk, Depends(run_desk_of)]
 
 
-def _with(right: Right) -> Callable[..., ScopedCall]:
-    def call_of(request: Request, scope: ScopeName = None) -> ScopedCall:
+def _with(right: Right) -> Callable[..., Awaitable[ScopedCall]]:
+    # Asynchronous, though it awaits nothing: FastAPI sends plain functions to threads, which then fight for the GIL.
+    async def call_of(request: Request, scope: ScopeName = None) -> ScopedCall:
         caller = cast("Caller", request.scope[SCOPE_KEY])
         caller.require(right)
         return ScopedCall.of(host_of(request), caller, scope)

@@ -8,12 +8,12 @@ from fastapi import APIRouter, Query, Request, Response
 from dream.domain.report import RunKind, RunReport
 from dream.interfaces.rest.bodies import DecisionRequest
 from dream.interfaces.rest.replies import answers, once, reply
-from dream.interfaces.rest.requests import IdempotencyKey, Reading, RecordId, Reviewing
+from dream.interfaces.rest.requests import PREFIX, IdempotencyKey, Reading, RecordId, Reviewing
 from dream.interfaces.rest.runs import run_again, under_way
 from dream.interfaces.rest.shapes import ProposalResponse, ProposalsResponse, RunResponse
 from dream.interfaces.serving.scoped_call import ScopedCall
 
-router = APIRouter(prefix="/proposals", tags=["review"])
+router = APIRouter(prefix=f"{PREFIX}/proposals", tags=["review"])
 Decide = Callable[[Collection[str]], Awaitable[RunReport]]
 
 

@@ -5,19 +5,18 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Request, Response
 
-from agentcore.stores.acting import acting_as
 from agentcore.stores.storage import UnitOfWork
 from dream.domain.report import RunKind, RunReport
 from dream.interfaces.documents import run_json
 from dream.interfaces.rest.bodies import PlanAsked, RunAsked, UndoAsked
 from dream.interfaces.rest.replies import EventStream, answers, carried_out, once, once_of, reply
-from dream.interfaces.rest.requests import Cursor, IdempotencyKey, Limit, Reading, RunDeskOf, Writing
+from dream.interfaces.rest.requests import PREFIX, Cursor, IdempotencyKey, Limit, Reading, RunDeskOf, Writing
 from dream.interfaces.rest.shapes import ChangesResponse, PlanResponse, RunPage, RunResponse
-from dream.interfaces.serving.receipts import RUN, Records
+from dream.interfaces.serving.receipts import PLAN, RUN, Records
 from dream.interfaces.serving.scoped_call import ScopedCall
 from dream.stores import dream_stores
 
-router = APIRouter(tags=["runs"])
+router = APIRouter(prefix=PREFIX, tags=["runs"])
 RunId = Annotated[str, Path(min_length=1, max_length=300, pattern=r"^[^/]+$", description="The id of the run.")]
 
 
@@ -109,10 +108,23 @@ async def undo_run(
 
 
 @router.post("/plans", status_code=201, responses=answers(PlanResponse, 201, says="Made; apply it with POST /runs."))
-async def make_plan(call: Writing, body: PlanAsked) -> Response:
+async def make_plan(request: Request, call: Writing, body: PlanAsked, key: IdempotencyKey = None) -> Response:
     """Show what a run would change: the real runner on a copy. The plan is kept."""
-    with acting_as(call.caller.actor):
+    began = call.host.clock.now()
+
+    async def work() -> Response:
         return reply((await call.services.dreams.plan(passes=body.passes)).to_json(), 201)
+
+    async def again(records: Records) -> Response:
+        named = next((name for kind, name in records if kind == PLAN), "")
+        found = await call.host.storage.read(call.scope, lambda view: dream_stores(view).plans.get(named))
+        return reply(found.to_json(), 201)
+
+    def names(unit: UnitOfWork) -> Records:
+        newest = dream_stores(unit).plans.newest(since=began)
+        return [] if newest is None else [(PLAN, newest)]
+
+    return await once(request, call, key, work, again, names=names, always=True)
 
 
 def under_way(kind: RunKind) -> Callable[[UnitOfWork], Records]:

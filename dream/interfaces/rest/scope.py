@@ -1,30 +1,45 @@
-"""Serves how a scope stands: status, schedule, switches, usage, options, and Dense-Mem's `dreaming` routes."""
+"""Serves how a scope stands: status, schedule, switches, off-limits topics, usage, options, and Dense-Mem's routes."""
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 
-from agentcore.hosting.switches import UNCHANGED
+from agentcore.domain.records import RecordKind, to_image
+from agentcore.errors import UnknownRecordError
+from agentcore.hosting.switches import UNCHANGED, Setting
 from agentcore.stores.acting import acting_as
 from dream.domain.usage import EVERYTHING, UsageKey
 from dream.interfaces.documents import dreaming_status_json, run_json, usage_json
-from dream.interfaces.rest.bodies import Instant, SwitchChange
-from dream.interfaces.rest.replies import answers, reply
-from dream.interfaces.rest.requests import Administering, Limit, Reading, Writing, aware
+from dream.interfaces.rest.bodies import Instant, SwitchChange, TopicWords
+from dream.interfaces.rest.replies import answers, once, reply
+from dream.interfaces.rest.requests import (
+    PREFIX,
+    Administering,
+    IdempotencyKey,
+    Limit,
+    Reading,
+    RecordId,
+    Writing,
+    aware,
+)
 from dream.interfaces.rest.shapes import (
     DreamingStatus,
     DreamRequested,
     OptionsResponse,
     PausedResponse,
+    RemovedTopic,
     RunPage,
     ScheduleResponse,
     StatusResponse,
     SwitchesResponse,
+    TopicResponse,
+    TopicsResponse,
     UsageResponse,
 )
+from dream.interfaces.serving.receipts import Records
 from dream.interfaces.serving.scoped_call import ScopedCall
 
-router = APIRouter(tags=["scope"])
+router = APIRouter(prefix=PREFIX, tags=["scope"])
 
 
 @router.get("/status", responses=answers(StatusResponse))
@@ -48,34 +63,50 @@ async def schedule_dream(call: Writing) -> Response:
 
 
 @router.post("/schedule/pause", responses=answers(PausedResponse))
-async def pause(call: Administering) -> Response:
+async def pause(request: Request, call: Administering, key: IdempotencyKey = None) -> Response:
     """Stop the dreams of the scope, in every process, until resume."""
-    return await _paused(call, is_paused=True)
+    return await _paused(request, call, key, is_paused=True)
 
 
 @router.post("/schedule/resume", responses=answers(PausedResponse))
-async def resume(call: Administering) -> Response:
+async def resume(request: Request, call: Administering, key: IdempotencyKey = None) -> Response:
     """Let the dreams of the scope run again."""
-    return await _paused(call, is_paused=False)
+    return await _paused(request, call, key, is_paused=False)
 
 
-async def _paused(call: ScopedCall, *, is_paused: bool) -> Response:
+async def _paused(request: Request, call: ScopedCall, key: str | None, *, is_paused: bool) -> Response:
     dreams = call.services.dreams
-    with acting_as(call.caller.actor):
+
+    async def work() -> Response:
         await (dreams.pause() if is_paused else dreams.resume())
-    return reply({"scope": str(call.scope), "paused": is_paused})
+        return reply({"scope": str(call.scope), "paused": is_paused})
+
+    async def again(_: Records) -> Response:
+        return reply({"scope": str(call.scope), "paused": (await dreams.status()).paused})
+
+    return await once(request, call, key, work, again, always=True)
 
 
 @router.put("/switches", responses=answers(SwitchesResponse))
-async def set_switches(call: Administering, body: SwitchChange) -> Response:
+async def set_switches(
+    request: Request, call: Administering, body: SwitchChange, key: IdempotencyKey = None
+) -> Response:
     """Switch dreams or learning on or off for the scope, or for one session of it."""
-    given = body.model_fields_set
-    with acting_as(call.caller.actor):
-        done = await call.services.configure(
-            body.session_id,
-            dream=body.dream if "dream" in given else UNCHANGED,
-            learning=body.learning if "learning" in given else UNCHANGED,
-        )
+    asked = {name: value for name, value in body.model_dump(exclude_unset=True).items() if name != "session_id"}
+
+    async def work() -> Response:
+        return await _switched(call, body.session_id, **asked)
+
+    async def again(_: Records) -> Response:
+        return await _switched(call, body.session_id)
+
+    return await once(request, call, key, work, again, always=True)
+
+
+async def _switched(
+    call: ScopedCall, session_id: str | None, *, dream: Setting = UNCHANGED, learning: Setting = UNCHANGED
+) -> Response:
+    done = await call.services.configure(session_id, dream=dream, learning=learning)
     told = {"session_id": done.session_id, "dream": done.dream, "learning": done.learning}
     return reply({"level": done.level.value, **told})
 
@@ -109,3 +140,57 @@ async def dreaming_runs(call: Reading, limit: Limit = 20) -> Response:
     """List the newest runs."""
     found = await call.services.dreams.runs(limit=limit)
     return reply({"runs": [await run_json(call.services.dreams, one) for one in found], "next_cursor": None})
+
+
+@router.get("/off-limits", tags=["off-limits"], responses=answers(TopicsResponse))
+async def list_topics(call: Reading) -> Response:
+    """List the topics that dreams keep nothing about."""
+    return reply({"topics": [to_image(one) for one in await call.services.off_limits.all()]})
+
+
+@router.post("/off-limits", tags=["off-limits"], status_code=201, responses=answers(TopicResponse, 201, says="Kept."))
+async def add_topic(request: Request, call: Administering, body: TopicWords, key: IdempotencyKey = None) -> Response:
+    """Have dreams keep nothing about a topic; the same words again give the topic there is.
+
+    Ask the person before: the words themselves are kept, and sent to the model. What is stored already stays.
+    """
+
+    async def work() -> Response:
+        return reply(to_image(await call.services.off_limits.add(body.words)), 201)
+
+    return await once(request, call, key, work, lambda records: _topic_again(call, records, 201))
+
+
+@router.patch("/off-limits/{topic_id}", tags=["off-limits"], responses=answers(TopicResponse))
+async def reword_topic(
+    request: Request, call: Administering, topic_id: RecordId, body: TopicWords, key: IdempotencyKey = None
+) -> Response:
+    """Put other words in the place of those of a topic."""
+
+    async def work() -> Response:
+        return reply(to_image(await call.services.off_limits.reword(topic_id, body.words)))
+
+    return await once(request, call, key, work, lambda records: _topic_again(call, records))
+
+
+@router.delete("/off-limits/{topic_id}", tags=["off-limits"], responses=answers(RemovedTopic, says="Allowed again."))
+async def remove_topic(
+    request: Request, call: Administering, topic_id: RecordId, key: IdempotencyKey = None
+) -> Response:
+    """Allow a topic again; its words are deleted."""
+
+    async def work() -> Response:
+        return reply({"removed": (await call.services.off_limits.remove(topic_id)).id})
+
+    async def again(_: Records) -> Response:
+        return reply({"removed": topic_id})
+
+    return await once(request, call, key, work, again)
+
+
+async def _topic_again(call: ScopedCall, records: Records, status: int = 200) -> Response:
+    named = next((name for kind, name in records if kind == RecordKind.OFF_LIMITS_TOPIC), "")
+    found = next((one for one in await call.services.off_limits.all() if one.id == named), None)
+    if found is None:
+        raise UnknownRecordError(kind="off-limits topic", value=named)
+    return reply(to_image(found), status)

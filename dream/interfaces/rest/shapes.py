@@ -261,6 +261,70 @@ class OptionsResponse(ResponseBody):
     options: list[dict[str, Any]]
 
 
+class TopicResponse(ResponseBody):
+    """A topic that nothing is kept about."""
+
+    id: str
+    words: str
+    created_at: Instant
+
+
+class RemovedTopic(ResponseBody):
+    """Which topic is allowed again; its words are gone."""
+
+    removed: str
+
+
+class TopicsResponse(ResponseBody):
+    """The topics, the first named first."""
+
+    topics: list[TopicResponse]
+
+
+class CardLineResponse(ResponseBody):
+    """One line of the peer card."""
+
+    id: str
+    section: str
+    content: str
+    set_at: Instant
+    set_by: str
+    reason: str
+    pinned: bool
+    status: str
+
+
+class CardResponse(ResponseBody):
+    """Lines of the peer card, and how many may stand on it."""
+
+    lines: list[CardLineResponse]
+    most: int
+
+
+class BackupResponse(ResponseBody):
+    """A backup that was read back and found whole, in the folder of backups on the server."""
+
+    name: str
+    bytes: int
+    entries: int
+    turns: int
+    skills: int
+
+
+class NotedBackupResponse(ResponseBody):
+    """A backup that was made earlier; whether the file is still there nobody looked."""
+
+    name: str
+    made_at: Instant
+    records: int
+
+
+class BackupsResponse(ResponseBody):
+    """The backups that are on record, the earliest first."""
+
+    backups: list[NotedBackupResponse]
+
+
 class ImportedResponse(ResponseBody):
     """What an import added, knew already, and left out."""
 

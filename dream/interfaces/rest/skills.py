@@ -10,11 +10,11 @@ from agentcore.errors import UnknownRecordError
 from agentcore.hosting.checks import MAX_NAME
 from dream.interfaces.rest.bodies import NAME, SkillRequest
 from dream.interfaces.rest.replies import answers, once, reply
-from dream.interfaces.rest.requests import IdempotencyKey, Reading, Writing
+from dream.interfaces.rest.requests import PREFIX, IdempotencyKey, Reading, Writing
 from dream.interfaces.rest.shapes import HistoryResponse, SkillResponse, SkillsResponse
 from dream.interfaces.serving.scoped_call import ScopedCall
 
-router = APIRouter(tags=["skills"])
+router = APIRouter(prefix=PREFIX, tags=["skills"])
 SkillName = Annotated[str, Path(min_length=1, max_length=MAX_NAME, json_schema_extra=NAME, description="A slash path.")]
 
 

@@ -17,6 +17,8 @@ Records: TypeAlias = Sequence[tuple[str, str]]
 """What a request wrote: kinds and ids."""
 RUN: Final = "run"
 """The kind of a run in a receipt."""
+PLAN: Final = "plan"
+"""That of a plan."""
 _LONGEST_KEY: Final = 255
 
 
@@ -41,6 +43,7 @@ class Once:
         digest: Hash of what it asks for.
         new_id: Names the attempt.
         names: Says in the transaction what the receipt shall name, where that is no record it writes.
+        always: Whether the first transaction that writes carries it out, though it changes no record.
     """
 
     call: ScopedCall
@@ -48,6 +51,7 @@ class Once:
     digest: str
     new_id: Callable[[], str]
     names: Callable[[UnitOfWork], Records] | None = None
+    always: bool = False
 
     async def run(
         self, work: Callable[[], Awaitable[Any]], again: Callable[[Records], Awaitable[Any]]
@@ -82,7 +86,7 @@ class Once:
                 raise AlreadyCarriedOutError
 
         try:
-            with acting_as(actor, within=keep):
+            with acting_as(actor, within=keep, always=self.always):
                 return await work(), False
         except (AlreadyCarriedOutError, Problem):
             # Another attempt may have got there first, and stand in the way of this one.

@@ -20,6 +20,7 @@ schemathesis.openapi.format("cursor", st.builds(cursor_of, st.datetimes(timezone
 schemathesis.openapi.format("name", _NAMES)
 schemathesis.openapi.format("visible-text", _NAMES)
 schemathesis.openapi.format("subject-time", _DAYS | _TIMES)
+schemathesis.openapi.format("card-line", _NAMES.map("IDENTITY: {}".format))
 schemathesis.openapi.format("etag", st.just("*"))
 
 

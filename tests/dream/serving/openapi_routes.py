@@ -24,6 +24,7 @@ _BODIES: dict[str, Any] = {
     "ItemChange": {"old": "a", "new": "b"},
     "SwitchChange": {},
     "ErasureAsked": {"confirm": "acme/agent/ben"},
+    "NewCardLine": {"line": "IDENTITY: Name is Ana."},
     "TopicWords": {"words": "my health"},
     "DecisionRequest": {"proposals": ["none"]},
     "Merge": {"memories": ["a", "b"]},

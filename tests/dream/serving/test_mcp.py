@@ -73,6 +73,11 @@ async def drive_every_tool(client: mcp.Client) -> None:
     (question,) = (await call("questions"))["questions"]
     await call("answer_question", question_id=question["id"], how="distinct", why="He plays on both.")
     assert (await call("questions"))["questions"] == []
+    await call("set_card_line", line="IDENTITY: Name is Ana.", why="She said so.")
+    (line,) = (await call("show_card"))["lines"]
+    assert (line["content"], line["pinned"]) == ("Name is Ana.", True)
+    await call("remove_card_line", line=line["id"])
+    assert (await call("show_card"))["lines"] == []
     assert (await call("schedule_dream"))["reason"] in {None, "already_pending"}
     await call("edit_document", text="Ana likes tea.", section="People")
     await call("edit_document", text="Ana likes coffee.", old="Ana likes tea.")
@@ -112,7 +117,7 @@ async def test_every_tool_says_what_it_takes_gives_and_does(tmp_path: Path):
         assert all(one.get("description") for one in taken.values()), tool.name
         assert tool.annotations.read_only_hint or tool.name in {
             "remember", "forget", "edit_document", "plan", "undo_run", "schedule_dream", "run_dreaming_cycle",
-            "answer_question", "confirm_memory", "review",
+            "answer_question", "confirm_memory", "review", "set_card_line", "remove_card_line",
         }  # fmt: skip
 
 

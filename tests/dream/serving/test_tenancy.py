@@ -122,6 +122,9 @@ def _arguments(ids: dict[str, list[str]]) -> dict[str, dict[str, Any]]:
         "questions": {},
         "answer_question": {"question_id": entry, "how": "keep", "value": entry},
         "confirm_memory": {"id": entry},
+        "show_card": {},
+        "set_card_line": {"line": "IDENTITY: Name is Ana.", "replaces": entry},
+        "remove_card_line": {"line": entry},
         "dreaming_status": {},
         "run_dreaming_cycle": {},
     }
