@@ -7,7 +7,15 @@ from enum import IntEnum, StrEnum
 from typing import Final
 
 from agentcore.domain.conclusion import Confidence, Pattern, Premise
-from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceKind, SourceRef, united_evidence, weakest
+from agentcore.domain.evidence import (
+    Evidence,
+    EvidenceVerdict,
+    SourceKind,
+    SourceRef,
+    exact_words,
+    united_evidence,
+    weakest,
+)
 from agentcore.domain.scope import Scope
 from agentcore.domain.subject_time import PartialDate, SubjectTime
 from agentcore.errors import InvalidContentError
@@ -182,6 +190,23 @@ class MemoryEntry:
     def is_active(self) -> bool:
         """Whether readers see it."""
         return self.status is Status.ACTIVE
+
+
+def own_words(entry: MemoryEntry, at: datetime, by: str) -> Evidence:
+    """Return the evidence of a text that somebody wrote by hand: the text itself.
+
+    Args:
+        entry: What was written.
+        at: When.
+        by: Who vouches for it.
+    """
+    return Evidence(
+        source=SourceRef(SourceKind.ENTRY, entry.id),
+        said_at=at,
+        sentence=exact_words(entry.content),
+        verdict=EvidenceVerdict.PROVEN,
+        verified_by=by,
+    )
 
 
 def last_rewrite(entries: Iterable[MemoryEntry]) -> datetime | None:

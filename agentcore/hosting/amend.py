@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypedDict
 
-from agentcore.domain.memory import MemoryEntry, Status
+from agentcore.domain.memory import MemoryEntry, Status, own_words
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import clean_category, clean_content, clean_tags
 from agentcore.errors import RetiredEntryError, UnknownRecordError
@@ -67,6 +67,9 @@ def amend(unit: UnitOfWork, entry_id: str, fields: Mapping[str, Any]) -> MemoryE
     """
     before = _active(unit, entry_id)
     after = replace(before, **fields)
+    if after.content != before.content and before.evidence:
+        # What was said bears the old text; the new one is the word of whoever wrote it.
+        after = replace(after, evidence=(own_words(after, unit.now, "host"),))
     if after == before and "base" not in fields:
         return before
     seen = unit.now if "base" in fields else before.last_seen_at

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceKind, SourceRef, exact_words
-from agentcore.domain.memory import MemoryEntry, Status, Trust
+from agentcore.domain.evidence import SourceKind, SourceRef
+from agentcore.domain.memory import MemoryEntry, Status, Trust, own_words
 from agentcore.domain.question import Question, QuestionCause, QuestionState, QuestionVerdict
 from agentcore.domain.records import Record
 from agentcore.domain.temporal import absorb, merged_fields
@@ -54,29 +54,26 @@ def edited(before: MemoryEntry, after: MemoryEntry, what: str, decision: DeskDec
         return None
     if after.content != before.content:
         after = replace(
-            after, evidence=(said_by(decision, after),), trust=max(after.trust, Trust.STATED), updated_at=decision.at
+            after,
+            evidence=(own_words(after, decision.at, decision.by),),
+            trust=max(after.trust, Trust.STATED),
+            updated_at=decision.at,
         )
     change = Change[Record](before=before, after=after, reason=decision.told(what))
     return ChangeSet(operation=EDIT, changes=(change,))
 
 
-def said_by(decision: DeskDecision, entry: MemoryEntry) -> Evidence:
-    """Return the evidence of a text that somebody wrote by hand."""
-    return Evidence(
-        source=SourceRef(SourceKind.ENTRY, entry.id),
-        said_at=decision.at,
-        sentence=exact_words(entry.content),
-        verdict=EvidenceVerdict.PROVEN,
-        verified_by=decision.by,
-    )
-
-
 def merged(keep: MemoryEntry, others: Sequence[MemoryEntry], decision: DeskDecision) -> list[Change[Record]]:
     """Return the changes by which one entry takes over others that say the same; a person vouches for it."""
-    after = replace(absorb(keep, others), trust=Trust.CONFIRMED)
+    after = replace(absorb(keep, list(map(_with_evidence, others))), trust=Trust.CONFIRMED)
     names = ", ".join(other.id for other in others)
     kept = Change[Record](before=keep, after=after, reason=decision.told(f"took over {names},"))
     return [kept, *(_merged_into(keep.id, other, decision) for other in others)]
+
+
+def _with_evidence(entry: MemoryEntry) -> MemoryEntry:
+    """Return an entry with what it rests on: its own words, where it has nothing else."""
+    return entry if entry.evidence else replace(entry, evidence=(own_words(entry, entry.created_at, "host"),))
 
 
 def _merged_into(heir: str, entry: MemoryEntry, decision: DeskDecision) -> Change[Record]:
@@ -120,7 +117,7 @@ def rewritten(
         decision: Who decides.
         says_the_same: Whether they say the same, so that what was observed of them counts for the new text.
     """
-    fields = merged_fields(members)
+    fields = merged_fields(list(map(_with_evidence, members)))
     oldest = min(members, key=lambda entry: (entry.created_at, entry.id))
     new = MemoryEntry(
         id=entry_id,
@@ -140,7 +137,8 @@ def rewritten(
         trust=Trust.CONFIRMED,
         pinned=fields.pinned,
     )
-    new = replace(new, evidence=(said_by(decision, new),))
+    own = own_words(new, decision.at, decision.by)
+    new = replace(new, evidence=(own, *fields.evidence) if says_the_same else (own,))
     reason = decision.told(f"written in the place of {', '.join(member.id for member in members)}")
     made = Change[Record](before=None, after=new, reason=reason)
     gone = [

@@ -30,6 +30,7 @@ CONCLUDING: Final = (
     "patterns",
     "contradictions",
     "resolved",
+    "repointed",
     "reinforced",
     "repairs",
     "repaired",

@@ -73,6 +73,9 @@ _READ_TABLES = {
     Reads.NOTHING: _ReadTable(documents, documents.c.updated_at, false()),
 }
 
+_MINE = of_my_scope(pass_ledger)
+_OF_PASS = _MINE & (pass_ledger.c.pass_name == bindparam("of_pass"))
+_COMPLETED = select(pass_ledger.c.completed_at).where(_OF_PASS)
 _BY_READER = of_my_scope(cursors) & (cursors.c.reader == bindparam("by"))
 _READERS = select(cursors.c.reader).where(of_my_scope(cursors)).order_by(cursors.c.reader)
 _POSITION = select(cursors.c.position).where(_BY_READER)
@@ -107,6 +110,11 @@ class CursorReader:
     def reopened(self, reader: str) -> list[str]:
         """Return ids behind the cursor that *reader* has to look at again, sorted."""
         return list(self._transaction.execute(_REOPENED, by=reader).scalars())
+
+    def last_step(self, pass_name: str) -> datetime | None:
+        """Return when a pass took its last step; None if it never did."""
+        at = self._transaction.execute(_COMPLETED, of_pass=pass_name).scalar()
+        return None if at is None else from_micros(at)
 
     def side_positions(self, pass_name: str) -> Mapping[str, int]:
         """Return how far the readers that a pass has beside its own have looked, by name; 0 for one that never did."""
@@ -172,8 +180,6 @@ class CursorStore(CursorReader):
         self.reopen(reader, pending_ids)
 
 
-_MINE = of_my_scope(pass_ledger)
-_OF_PASS = _MINE & (pass_ledger.c.pass_name == bindparam("of_pass"))
 _FINGERPRINT = select(pass_ledger.c.fingerprint).where(_OF_PASS)
 _ALL = select(pass_ledger).where(_MINE)
 _REMOVE = delete(pass_ledger).where(_OF_PASS)

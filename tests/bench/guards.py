@@ -7,9 +7,10 @@ python -m tests.bench.guards --set conclusions # what the host makes of conclusi
 """
 
 import argparse
+import asyncio
 from pathlib import Path
 
-from tests.bench import conclusion_set, reading_desk, second_readings, statement_set
+from tests.bench import conclusion_readings, conclusion_set, reading_desk, second_readings, statement_set
 
 
 def main() -> None:
@@ -17,10 +18,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--wrong", action="store_true", help="print what is judged wrongly of the development half")
     parser.add_argument("--set", choices=("words", "verified", "conclusions"), default="words", help="who judges")
-    parser.add_argument("--desk", type=Path, help="with verified: the folder of a model's questions and answers")
+    parser.add_argument("--desk", type=Path, help="with verified or conclusions: a model's questions and answers")
     parser.add_argument("--keep", action="store_true", help="with a desk: keep its readings in tests/data/statements")
     asked = parser.parse_args()
     if asked.set == "conclusions":
+        if asked.desk is not None:
+            print(asyncio.run(conclusion_readings.keep(asked.desk, (one.row for one in conclusion_set.cases()))))
         print(conclusion_set.tables())
         return
     if asked.set == "verified":

@@ -45,7 +45,7 @@ class Question:
     def answer(self) -> Answer | None:
         """The recorded answer; None if there is none yet."""
         path = self.request.with_name(self.request.name.replace(".request.", ".answer."))
-        return _object(path.read_text("utf-8")) if path.exists() else None
+        return as_object(path.read_text("utf-8")) if path.exists() else None
 
     @property
     def readings(self) -> dict[str, Mapping[str, Any]]:
@@ -133,7 +133,8 @@ def _statements(question: Question) -> frozenset[tuple[str, tuple[str, ...]]]:
     )
 
 
-def _object(text: str) -> Answer:
+def as_object(text: str) -> Answer:
+    """Return the object that an answer holds; an empty one if it holds none."""
     try:
         found = orjson.loads(text[text.index("{") : text.rindex("}") + 1])
     except ValueError:

@@ -20,7 +20,7 @@ import orjson
 from agentcore.llm.chat import ChatRequest, estimate_tokens
 from dream.domain.rounds import Answer, AskedRound, Round
 from dream.domain.step import Batch
-from dream.domain.verification import VERIFY, Assertion, EvidenceLine, Reading
+from dream.domain.verification import VERIFY, VERIFY_INFERENCE, Assertion, EvidenceLine, Reading
 from dream.guards.verdict import Verdict, judge
 from dream.guards.wording import sentences_of
 from dream.options import DreamOptions, VerificationMode
@@ -144,7 +144,7 @@ def context_of(mode: VerificationMode) -> ModelContext:
         log_end=0,
         read=nothing,
         recall=nothing,
-        directives={VERIFY: (folder / f"{VERIFY}.md").read_text("utf-8")},
+        directives={name: (folder / f"{name}.md").read_text("utf-8") for name in (VERIFY, VERIFY_INFERENCE)},
         marker="DATA",
         vocabulary=nothing,
         new_id=nothing,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Final, TypeAlias
 
 from sqlalchemy import or_, select
@@ -10,6 +11,7 @@ from agentcore.domain.card import MOST_LINES, CardLine, in_order
 from agentcore.domain.conclusion import Premise, footing_of
 from agentcore.domain.evidence import SourceKind, SourceRef
 from agentcore.domain.memory import PREMISE_GONE, Status
+from agentcore.domain.temporal import to_micros
 from agentcore.domain.text import fold_key
 from agentcore.stores.sql.record_store import SqlRecordReader, SqlRecordStore
 from agentcore.stores.sql.rows import RecordRows
@@ -44,6 +46,11 @@ class SqlCardReader(SqlRecordReader[CardLine]):
             named = self._where(or_(*(has_element(card_lines.c.sources, ref) for ref in refs)))
             found |= {line.id: line for line in named}
         return [found[line_id] for line_id in sorted(found)]
+
+    def lost(self, since: datetime | None) -> list[CardLine]:
+        """Return the lines that were taken off the card after an instant since what they rest on went; None for all."""
+        after = () if since is None else (card_lines.c.status_at > to_micros(since),)
+        return self._where(card_lines.c.status == Status.ARCHIVED.value, _RESTS, _LACKING, *after)
 
     def saying(self, texts: Collection[str]) -> list[CardLine]:
         """Return the lines, in whatever state, that say one of these texts, its case and spacing aside."""

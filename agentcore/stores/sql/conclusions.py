@@ -8,6 +8,7 @@ confidence follows its evidence. It needs no model: what a conclusion needs is a
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 import orjson
@@ -15,15 +16,15 @@ from sqlalchemy import Text, bindparam, select, update
 
 from agentcore.domain.card import CardLine
 from agentcore.domain.conclusion import Confidence, Footing, Premise, footing_of
-from agentcore.domain.evidence import SourceKind
+from agentcore.domain.evidence import SourceKind, SourceRef
 from agentcore.domain.memory import CONCLUSIONS, PREMISE_GONE, Level, MemoryEntry, Status
 from agentcore.domain.temporal import from_micros, to_micros
-from agentcore.stores.sql.card import SqlCardStore
+from agentcore.stores.sql.card import SqlCardReader, SqlCardStore
 from agentcore.stores.sql.entries import SqlEntryReader
 from agentcore.stores.sql.rows import to_premises
 from agentcore.stores.sql.schema import entries, entry_sources
 from agentcore.stores.sql.schema.records import Key
-from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, of_my_scope
+from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, is_retired, of_my_scope, starts_with
 
 _MOST_ROUNDS: Final = 64
 """Conclusions above one another that are followed; dreams write three at most, an import may bring a circle."""
@@ -52,11 +53,28 @@ _resting = select(entry_sources.c.entry_pk).where(
 _DEPENDANTS: Final = select(*_COLUMNS).where(entries.c.pk.in_(_resting), entries.c.level.in_(_LEVELS))
 _NAMED: Final = select(*_COLUMNS).where(_MINE, entries.c.id.in_(_AMONG), entries.c.level.in_(_LEVELS))
 _LIVING: Final = select(
-    entries.c.id, entries.c.status, entries.c.fold_key, entries.c.valid_until, entries.c.successor
+    entries.c.id,
+    entries.c.status,
+    entries.c.fold_key,
+    entries.c.valid_until,
+    entries.c.successor,
 ).where(_MINE, entries.c.id.in_(_AMONG))
+_MERGED: Final = select(entries.c.id, entries.c.own_count, entries.c.absorbed, entries.c.evidence).where(
+    _MINE, entries.c.id.in_(_AMONG)
+)
 _ABSORBED: Final = select(entries.c.absorbed).where(_MINE, entries.c.id.in_(_AMONG), entries.c.absorbed != "[]")
+_HEIRS: Final = select(entries.c.successor).where(
+    _MINE, entries.c.id.in_(_AMONG), entries.c.status == Status.ARCHIVED.value, entries.c.successor.is_not(None)
+)
 _FORMERLY: Final = select(entries.c.id).where(
     _MINE, entries.c.successor.in_(_AMONG), entries.c.valid_until.is_not(None)
+)
+_LOST: Final = select(entries.c.id).where(
+    _MINE,
+    is_retired(entries.c.status),
+    entries.c.status_at > bindparam("after"),
+    entries.c.level.in_(bindparam("level", expanding=True)),
+    starts_with(entries.c.status_reason, PREMISE_GONE),
 )
 _CHANGE: Final = (
     update(entries)
@@ -70,6 +88,19 @@ _CHANGE: Final = (
         revision=bindparam("b_revision"),
     )
 )
+
+
+@dataclass(frozen=True, slots=True)
+class LostRecord:
+    """A conclusion or a line of the card that lost its premises to others, which may bear it as well.
+
+    Args:
+        record: It, as it was set aside.
+        heirs: The active entries that took the place of premises that are gone.
+    """
+
+    record: MemoryEntry | CardLine
+    heirs: tuple[str, ...]
 
 
 Upheld: TypeAlias = tuple[MemoryEntry, MemoryEntry] | tuple[CardLine, CardLine]
@@ -96,10 +127,16 @@ class _Standing:
 
 
 class _Living:
-    """Which premises hold, looked up once for each round; a copy holds as long as what it was folded into does."""
+    """Which premises hold, looked up once for each round.
+
+    What was folded or merged into another entry holds as long as that does, and tells it: an equal text, or one that
+    took it over and rests on its evidence.
+    """
 
     def __init__(self, transaction: Transaction, ids: Iterable[str]) -> None:
+        self._transaction = transaction
         self._found: dict[str, Any] = {}
+        self._merged: dict[str, Any] = {}
         wanted = set(ids)
         for _ in range(_MOST_FOLDS):
             for chunk in chunks(sorted(wanted)):
@@ -108,17 +145,57 @@ class _Living:
             wanted = heirs - self._found.keys()
             if not wanted:
                 break
+        self._read_merges()
 
     def __call__(self, premise: Premise) -> bool:
         found = self._found.get(premise.entry_id)
+        if found is None or found.fold_key != premise.text_key:
+            return False
         for _ in range(_MOST_FOLDS):
-            if found is None or found.fold_key != premise.text_key:
-                return False
             has_held = premise.past and found.status == Status.SUPERSEDED.value and found.valid_until is not None
             if found.status == _ACTIVE or has_held:
                 return True
-            found = self._found.get(found.successor)
+            heir = self._found.get(found.successor)
+            if heir is None or not (heir.fold_key == premise.text_key or self._tells(heir, found, premise)):
+                return False
+            found = heir
         return False
+
+    def heir(self, premise: Premise) -> str | None:
+        """Return the id of the active entry that took the place of a premise, however often; None if there is none."""
+        found = self._found.get(premise.entry_id)
+        for _ in range(_MOST_FOLDS):
+            if found is None or found.status == _ACTIVE:
+                break
+            found = self._found.get(found.successor)
+        return None if found is None or found.status != _ACTIVE else found.id
+
+    def _read_merges(self) -> None:
+        """Look up what merged texts and their heirs were made of, and rest on."""
+        merged = [row for row in self._found.values() if row.status == Status.ARCHIVED.value and row.successor]
+        for chunk in chunks(sorted({one for row in merged for one in (row.id, row.successor)})):
+            self._merged.update((row.id, row) for row in self._transaction.execute(_MERGED, among=chunk))
+
+    def _tells(self, heir: Any, gone: Any, premise: Premise) -> bool:
+        """Tell whether an entry still tells what it was told by one that was merged into it."""
+        made, told = self._merged.get(heir.id), self._merged.get(premise.entry_id)
+        if gone.status != Status.ARCHIVED.value or made is None or told is None:
+            return False
+        # A text that is a merge itself was never observed: it stands for what it was made of.
+        observed = {premise.entry_id} if told.own_count else _absorbed(told)
+        if not observed <= _absorbed(made):
+            return False
+        evidence, said = _said(made), _said(told)
+        own = str(SourceRef(SourceKind.ENTRY, premise.entry_id))
+        return said <= evidence if said else any(source == own for source, _ in evidence)
+
+
+def _absorbed(row: Any) -> set[str]:
+    return {entry_id for entry_id, _ in orjson.loads(row.absorbed)}
+
+
+def _said(row: Any) -> set[tuple[str, str]]:
+    return {(one["source"], one["sentence"]) for one in orjson.loads(row.evidence or "[]")}
 
 
 class SqlConclusionReader:
@@ -131,6 +208,30 @@ class SqlConclusionReader:
         """Return how a conclusion stands by its premises as they are now."""
         living = _Living(self._transaction, [one.entry_id for one in conclusion.premises])
         return footing_of(conclusion.premises, living, is_pattern=conclusion.level is Level.INDUCTIVE)
+
+    def missing(self, conclusion: MemoryEntry) -> frozenset[str]:
+        """Return the ids of those premises of a conclusion that do not hold any longer."""
+        living = _Living(self._transaction, [one.entry_id for one in conclusion.premises])
+        return frozenset(one.entry_id for one in conclusion.premises if not living(one))
+
+    def lost(self, since: datetime | None) -> list[LostRecord]:
+        """Return what lost its premises after an instant, and is to be looked at again: where each of them has an heir.
+
+        Of the premises of a pattern one is enough. None asks for all.
+        """
+        after = -1 if since is None else to_micros(since)
+        rows = self._transaction.execute(_LOST, after=after, level=_LEVELS).scalars().all()
+        entries_lost = SqlEntryReader(self._transaction).get_many(rows)
+        lines = SqlCardReader(self._transaction).lost(since)
+        living = _Living(self._transaction, (p.entry_id for one in (*entries_lost, *lines) for p in one.premises))
+        found: list[LostRecord] = []
+        for record in (*entries_lost, *lines):
+            heirs = [living.heir(one) for one in record.premises if not living(one)]
+            known = {heir for heir in heirs if heir is not None}
+            is_pattern = isinstance(record, MemoryEntry) and record.level is Level.INDUCTIVE
+            if known and (is_pattern or None not in heirs):
+                found.append(LostRecord(record, tuple(sorted(known))))
+        return found
 
     def resting_on(self, entry_ids: Collection[str]) -> list[MemoryEntry]:
         """Return the conclusions that name one of these entries as a premise, in whatever state, by id."""
@@ -170,12 +271,25 @@ def settle(transaction: Transaction) -> tuple[Mapping[str, _Standing], list[tupl
     if not transaction.unsettled:
         return {}, []
     touched, transaction.unsettled = transaction.unsettled, set()
-    for chunk in chunks(sorted(touched)):
-        absorbed = transaction.execute(_ABSORBED, among=chunk).scalars().all()
-        touched = touched | {entry_id for one in absorbed for entry_id, _ in orjson.loads(one)}
+    touched |= _merged_into(transaction, touched)
     before = _settle_conclusions(transaction, touched)
     lines = SqlCardStore(transaction).settle(touched | before.keys(), lambda ids: _Living(transaction, ids))
     return before, lines
+
+
+def _merged_into(transaction: Transaction, heirs: Collection[str]) -> set[str]:
+    """Return the ids of what was folded or merged into these entries, at whatever remove."""
+    found, wanted = set[str](), set[str]()
+    for chunk in chunks(sorted(heirs)):
+        absorbed = transaction.execute(_ABSORBED, among=chunk).scalars().all()
+        wanted |= {entry_id for one in absorbed for entry_id, _ in orjson.loads(one)}
+    for _ in range(_MOST_FOLDS):
+        if not wanted:
+            break
+        found |= wanted
+        passed_on = [transaction.execute(_HEIRS, among=chunk).scalars() for chunk in chunks(sorted(wanted))]
+        wanted = {heir for some in passed_on for heir in some} - found
+    return found
 
 
 def _settle_conclusions(transaction: Transaction, touched: set[str]) -> dict[str, _Standing]:

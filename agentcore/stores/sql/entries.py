@@ -438,6 +438,6 @@ def _holds_otherwise(before: MemoryEntry, after: MemoryEntry) -> bool:
     """Tell whether what rests on an entry may stand or fall by a change of it."""
 
     def judged(entry: MemoryEntry) -> tuple[object, ...]:
-        return entry.status, entry.valid_until, entry.content, entry.premises
+        return entry.status, entry.valid_until, entry.content, entry.premises, entry.evidence
 
     return judged(before) != judged(after)

@@ -19,6 +19,7 @@ from agentcore.testing.contracts.samples import (
     an_entry,
     expect_equal,
     expect_some,
+    some_evidence,
 )
 
 
@@ -78,13 +79,45 @@ class ConclusionContract:
         expect_equal(await _standing(storage, "moved", "now"), [False, False])
 
     async def test_a_copy_bears_what_rests_on_it_while_what_it_was_folded_into_lives(self, storage: Storage) -> None:
-        """An equal text says the same; one that was merged into another text does not."""
+        """An equal text says the same; one that somebody wrote anew since does not."""
         await _add(storage, an_entry("p"), an_entry("q", created_at=START - DAY), a_deduction("follows", "p"))
         folded = {"status": Status.ARCHIVED, "status_reason": "Copy.", "successor": "q", "status_at": START}
         await _change(storage, "p", **folded)
         await _change(storage, "q", absorbed=(("p", 1),))
         expect_equal(await _standing(storage, "follows"), [True])
-        await _change(storage, "q", content="Ana likes tea.")
+        await _change(storage, "q", content="Ana likes tea.", evidence=(some_evidence("Ana likes tea."),))
+        expect_equal(await _standing(storage, "follows"), [False])
+
+    async def test_what_was_merged_bears_what_rests_on_it_while_the_merge_tells_it(self, storage: Storage) -> None:
+        """At whatever remove: until that is retired, or written anew without the evidence."""
+        said = some_evidence("Ana likes green tea.")
+        merged = an_entry("m", "Ana likes green tea and cats.", own_count=0, absorbed=(("p", 1),), evidence=(said,))
+        again = replace(merged, id="n", content="Ana likes cats and green tea.")
+        await _add(storage, an_entry("p", evidence=(said,)), merged, again, a_deduction("follows", "p"))
+        gone = await _change(storage, "p", **_merged_into("m"))
+        expect_equal(await _standing(storage, "follows"), [True])
+        passed_on = await _change(storage, "m", **_merged_into("n"))
+        expect_equal(await _standing(storage, "follows"), [True])
+        reworded = await _change(storage, "n", content="Cats and green tea are liked.")
+        expect_equal(await _standing(storage, "follows"), [True])
+        await _change(storage, "n", content="Ana likes cats.", evidence=(some_evidence("Ana likes cats."),))
+        expect_equal(await _standing(storage, "follows"), [False])
+        await _replace(storage, await _get(storage, "n"), reworded)
+        await _change(storage, "n", status=Status.ARCHIVED, status_reason="Old.", status_at=START)
+        expect_equal(await _standing(storage, "follows"), [False])
+        await _replace(storage, passed_on, revived(passed_on))
+        expect_equal(await _standing(storage, "follows"), [True])
+        await _replace(storage, await _get(storage, "m"), replace(passed_on, successor=None))
+        await _replace(storage, gone, revived(gone))
+        expect_equal(await _standing(storage, "follows"), [True])
+
+    async def test_what_gave_way_to_a_merge_bears_nothing(self, storage: Storage) -> None:
+        """It was superseded: the merged text tells something else."""
+        merged = an_entry("m", "Ana likes black tea.", own_count=0, absorbed=(("q", 1),))
+        await _add(storage, an_entry("p"), an_entry("q", "Black tea."), merged, a_deduction("follows", "p"))
+        await _change(
+            storage, "p", status=Status.SUPERSEDED, status_reason="It changed.", successor="m", status_at=START
+        )
         expect_equal(await _standing(storage, "follows"), [False])
 
     async def test_what_was_set_aside_for_another_reason_stays_so(self, storage: Storage) -> None:
@@ -143,6 +176,10 @@ class ConclusionContract:
         expect_equal([entry.id for entry in found], ["follows"])
         footing = await storage.read(SCOPE, lambda view: view.conclusions.footing(found[0]))
         expect_equal((footing.stands, footing.missing), (False, "q"))
+
+
+def _merged_into(heir: str) -> dict[str, Any]:
+    return {"status": Status.ARCHIVED, "status_reason": "Merged.", "successor": heir, "status_at": START}
 
 
 async def _add(storage: Storage, *entries: MemoryEntry) -> None:

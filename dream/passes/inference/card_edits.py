@@ -111,6 +111,11 @@ class CardEdit:
     content: str = ""
     before: CardLine | None = None
 
+    @property
+    def room(self) -> int:
+        """How many more lines the card has room for by it: a line that is lost takes up none."""
+        return (self.before is not None and self.before.is_active) - (self.action is not CardAction.REMOVE)
+
     def assertion(self) -> Assertion:
         """Return what a reader has to check."""
         lines = tuple(
@@ -147,7 +152,7 @@ def judge_card_edits(
         if isinstance(found, Refusal):
             refused.append(found.at(behind + item.number))
             continue
-        room += {CardAction.ADD: -1, CardAction.REPLACE: 0, CardAction.REMOVE: 1}[found.action]
+        room += found.room
         edited.update({*([found.before.id] if found.before else ()), fold_key(found.content)} - {fold_key("")})
         assertion = found.assertion()
         made.append(Item(number=found.number, value=found, verdict=Verdict.UNDECIDED, assertion=assertion))
@@ -160,7 +165,7 @@ def _beside_others(edit: CardEdit, edited: Mapping[str, int], room: int) -> _Jud
         return Refusal(Refused.HANDLE_REUSED, f"{edit.label} edits line {edit.before.id} a second time")
     if edit.content and edited.get(fold_key(edit.content)):
         return Refusal(Refused.ALREADY_KNOWN, f"{edit.label} is told twice")
-    if edit.action is CardAction.ADD and room < 1:
+    if edit.room < 0 and room < 1:
         return Refusal(Refused.CARD_FULL, f"{edit.label} names no line that gives way")
     return edit
 

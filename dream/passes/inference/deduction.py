@@ -24,6 +24,7 @@ _CARD: Final = "card"
 _WITH_CARD: Final = AnswerShape(
     name=CONCLUSIONS.name,
     contract=CONCLUSIONS.contract,
+    level=CONCLUSIONS.level,
     form=answer_form(
         "deductions",
         search=item_schema(SearchItem),

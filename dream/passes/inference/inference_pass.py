@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import ClassVar, TypeAlias, cast
 
+from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.question import Question, QuestionCause
 from agentcore.domain.text import fold_key
 from agentcore.llm.chat import ChatRequest
@@ -50,7 +51,7 @@ class InferencePass(DeclaredPass, ABC):
         """New entries; where nobody would read a conclusion a second time, only that it has to say so."""
         if context.options.verification is VerificationMode.OFF:
             return Work(0, reports=True)
-        return Work(await count(context))
+        return Work(await count(context, self.shape_for(context)))
 
     async def pack(self, context: ModelContext) -> Packing:
         """Put entries that are alike into one batch, with what they took the place of and what was concluded."""
@@ -104,12 +105,15 @@ class InferencePass(DeclaredPass, ABC):
         edits = Counter(one.operation for one in change_sets)
         drawn = [one for one in change_sets if one.operation not in OPERATIONS.values()]
         new = [one for one in drawn if one.changes[0].before is None]
+        before = [one.changes[0].before for one in drawn]
+        revived = [one for one in before if isinstance(one, MemoryEntry) and one.lost_premises]
         return {
             "deduced": sum(one.operation == DEDUCE for one in new),
             "updated": sum(one.operation == UPDATE for one in new),
             "patterns": sum(one.operation == GENERALISE for one in new),
             "resolved": len(settled),
-            "reinforced": len(drawn) - len(new) - len(settled),
+            "repointed": len(revived),
+            "reinforced": len(drawn) - len(new) - len(settled) - len(revived),
             "card_added": edits[CARD_ADD],
             "card_replaced": edits[CARD_REPLACE],
             "card_removed": edits[CARD_REMOVE],
@@ -185,6 +189,7 @@ def _rules(
     return InferenceRules(
         shown=shown,
         depths=depths_of(view, entries),
+        missing={entry.id: view.conclusions.missing(entry) for entry in entries if entry.is_conclusion},
         known={**known, **dict.fromkeys(view.forgotten.contains(keys), Refused.FORGOTTEN)},
         vocabulary=context.vocabulary,
         conflicts=verdicts(),

@@ -1,7 +1,7 @@
 """Judges conclusions by their premises, as far as that needs no reader: what they rest on, how they are worded."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
@@ -10,7 +10,7 @@ from agentcore.domain.conclusion import Confidence, Pattern, Premise, confidence
 from agentcore.domain.evidence import Evidence, SourceKind, SourceRef, exact_words
 from agentcore.domain.memory import Level, MemoryEntry, Trust
 from agentcore.domain.text import fold_key
-from agentcore.domain.validity import superseded
+from agentcore.domain.validity import revived, superseded
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
@@ -45,7 +45,8 @@ class Drawn:
         premises: What it rests on and what speaks against it.
         entries: The entries of these, in the same order.
         pattern: What sort of pattern it tells; None for a deduction.
-        existing: The pattern that it adds evidence to, if it is known.
+        existing: The conclusion that it adds evidence to, or has rest on other premises, if it is known.
+        kept: Those premises of the existing one that still bear it.
         kind: What it is, of a deduction.
         outdated: The entry that a change takes the place of, if that is still active; of a contradiction the side
             that is backed by less, None where the evidence is about as strong.
@@ -58,6 +59,7 @@ class Drawn:
     entries: tuple[MemoryEntry, ...]
     pattern: Pattern | None = None
     existing: MemoryEntry | None = None
+    kept: tuple[Premise, ...] = ()
     kind: DeductionKind | None = None
     outdated: MemoryEntry | None = None
 
@@ -102,6 +104,7 @@ class InferenceRules:
     Args:
         shown: What the exchange showed.
         depths: How many conclusions each shown entry stands on, by its id.
+        missing: Ids of the premises of each shown conclusion that do not hold, by its id.
         known: Fold keys of texts that active entries say, and of those that a person asked to forget.
         vocabulary: Which words are ordinary.
         conflicts: Which of a former and a present entry gives way.
@@ -114,6 +117,12 @@ class InferenceRules:
     vocabulary: Vocabulary
     conflicts: Mapping[tuple[str, str], ConflictVerdict]
     card: tuple[CardLine, ...] | None = None
+    missing: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+
+    def kept(self, existing: MemoryEntry | None) -> tuple[Premise, ...]:
+        """Return the premises of a known conclusion that hold."""
+        gone = frozenset[str]() if existing is None else self.missing.get(existing.id, frozenset())
+        return tuple(one for one in (existing.premises if existing else ()) if one.entry_id not in gone)
 
 
 def judge_deductions(items: Iterable[DeductionItem], rules: InferenceRules) -> tuple[list[Item[Drawn]], list[Refusal]]:
@@ -161,7 +170,7 @@ def _named(label: str, handles: Sequence[str], rules: InferenceRules) -> Refusal
             return Refusal(Refused.UNKNOWN_HANDLE, f"{label} names {handle[:40]!r}")
         entry = rules.shown.entries.get(handle)
         record_id = rules.shown.ids[handle]
-        if handle in rules.shown.turns or (entry is not None and entry.level is Level.INDUCTIVE):
+        if handle in rules.shown.turns or (entry is not None and _bears_nothing(entry)):
             return Refusal(Refused.NO_PREMISE, f"{label} rests on {record_id}")
         if entry is None:
             return Refusal(Refused.STALE_SOURCE, record_id)
@@ -173,6 +182,10 @@ def _named(label: str, handles: Sequence[str], rules: InferenceRules) -> Refusal
     return found
 
 
+def _bears_nothing(entry: MemoryEntry) -> bool:
+    return entry.level is Level.INDUCTIVE or entry.lost_premises
+
+
 def _deduction(item: DeductionItem, rules: InferenceRules) -> Drawn | Refusal:
     entries = _named(item.label, item.premises, rules)
     if isinstance(entries, Refusal):
@@ -181,11 +194,25 @@ def _deduction(item: DeductionItem, rules: InferenceRules) -> Drawn | Refusal:
         return Refusal(Refused.INVALID_CONTENT, f"{item.label} is a {item.kind} and names {len(entries)} premises")
     if max(rules.depths[entry.id] for entry in entries) >= MOST_DEPTH:
         return Refusal(Refused.TOO_DEEP, item.label)
-    drawn = _drawn(item.number, item.label, item.content, entries, rules)
+    existing = _lost(item, rules)
+    if isinstance(existing, Refusal):
+        return existing
+    drawn = _drawn(item.number, item.label, existing.content if existing else item.content, entries, rules)
     if isinstance(drawn, Refusal):
         return drawn
-    of_kind = replace(drawn, kind=item.kind)
+    of_kind = replace(drawn, kind=item.kind, existing=existing)
     return _change(of_kind, entries, rules) if item.kind is DeductionKind.CHANGE else _present(of_kind, rules)
+
+
+def _lost(item: DeductionItem, rules: InferenceRules) -> MemoryEntry | Refusal | None:
+    """Return the lost conclusion that is drawn again: the one named, or one that says the same."""
+    known = [one for one in rules.shown.entries.values() if one.lost_premises and one.level is Level.DEDUCTIVE]
+    if not item.existing:
+        return next((one for one in known if fold_key(one.content) == fold_key(item.content)), None)
+    named = rules.shown.entries.get(item.existing)
+    if named not in known or item.kind is DeductionKind.CONTRADICTION:
+        return Refusal(Refused.UNKNOWN_HANDLE, f"{item.label} names {item.existing[:40]!r} as a lost conclusion")
+    return named
 
 
 def _present(drawn: Drawn, rules: InferenceRules) -> Drawn | Refusal:
@@ -213,7 +240,7 @@ def _change(drawn: Drawn, entries: Sequence[MemoryEntry], rules: InferenceRules)
     if verdict is ConflictVerdict.GIVES_WAY and not old.pinned and old.level is not Level.DEDUCTIVE:
         return replace(past, outdated=old)
     if verdict is ConflictVerdict.CLOSE_CALL:
-        return replace(drawn, kind=DeductionKind.CONTRADICTION, content=_WHICH)
+        return replace(drawn, kind=DeductionKind.CONTRADICTION, content=_WHICH, existing=None)
     return Refusal(Refused.WEAKER_EVIDENCE, f"{old.id} and {new.id}")
 
 
@@ -232,10 +259,10 @@ def _pattern(item: PatternItem, rules: InferenceRules) -> Drawn | Refusal:
     drawn = _drawn(item.number, item.label, content, entries, rules, against=set(item.against))
     if isinstance(drawn, Refusal):
         return drawn
-    joined = drawn.premises if existing is None else (*existing.premises, *drawn.premises)
-    unsure = _unsure(item.label, joined)
+    kept = rules.kept(existing)
+    unsure = _unsure(item.label, (*kept, *drawn.premises))
     pattern = existing.pattern if existing else item.pattern
-    return unsure or replace(drawn, pattern=pattern, existing=existing)
+    return unsure or replace(drawn, pattern=pattern, existing=existing, kept=kept)
 
 
 def _existing(item: PatternItem, rules: InferenceRules) -> MemoryEntry | Refusal | None:
@@ -317,19 +344,11 @@ def change_set_of(settled: Settled[Drawn], entry_id: str, as_of: datetime) -> Ch
         as_of: The instant the run judges by.
     """
     drawn = settled.value
-    if drawn.existing is not None:
-        joined = with_more_evidence(drawn.existing, settled)
-        changes: list[Change[MemoryEntry]] = [
-            Change(before=drawn.existing, after=joined, reason="met again on another occasion")
-        ]
-        return ChangeSet(
-            operation=GENERALISE,
-            changes=tuple(changes),
-            fingerprints={drawn.existing.id: fingerprint(GENERALISE, *drawn.entries)},
-        )
-    new = entry_of(settled, entry_id, as_of)
+    known = drawn.existing
+    new = entry_of(settled, entry_id, as_of) if known is None else with_more_evidence(known, settled)
     mark = fingerprint(drawn.operation, *drawn.entries)
-    changes = [Change[MemoryEntry](before=None, after=new, reason=_reason(drawn))]
+    reason = _reason(drawn) if known is None or known.lost_premises else "met again on another occasion"
+    changes = [Change[MemoryEntry](before=known, after=new, reason=reason)]
     marks = {new.id: mark}
     old = drawn.outdated
     if drawn.kind is DeductionKind.CONTRADICTION:
@@ -371,15 +390,15 @@ def entry_of(settled: Settled[Drawn], entry_id: str, as_of: datetime) -> MemoryE
 
 
 def with_more_evidence(known: MemoryEntry, settled: Settled[Drawn]) -> MemoryEntry:
-    """Return a known pattern with what was met again; what it says stays as it is."""
+    """Return a known conclusion with what bears it now beside what still does; what it says stays as it is."""
     drawn = settled.value
-    premises = tuple(sorted({one.entry_id: one for one in (*drawn.premises, *known.premises)}.values()))
+    premises = tuple(sorted({one.entry_id: one for one in (*drawn.premises, *drawn.kept)}.values()))
     return replace(
-        known,
+        revived(known),
         premises=premises,
         sources=tuple(sorted({*known.sources, *_sources(premises)})),
         evidence=(*known.evidence, *_evidence(settled)),
-        confidence=confidence_of(premises) or Confidence.LOW,
+        confidence=(confidence_of(premises) or Confidence.LOW) if known.pattern else None,
         last_seen_at=max([known.last_seen_at, *(entry.last_seen_at for entry in drawn.supporting)]),
         trust=min([known.trust, *(entry.trust for entry in drawn.entries)]),
     )

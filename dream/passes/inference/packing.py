@@ -1,10 +1,12 @@
 """Puts what is new into batches, by topic, with what it may be held against."""
 
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
+from agentcore.domain.card import CardLine
 from agentcore.domain.memory import MemoryEntry
 from agentcore.stores.storage import ReadView
 from agentcore.stores.values import EntryMaterial
@@ -12,7 +14,7 @@ from dream.domain.step import Batch, Packing
 from dream.guards import is_under
 from dream.passes.inference.prompt import AnswerShape, card_line_tokens, line_tokens
 from dream.passes.memory_consolidation.clusters import Bounds, Pair, beside, fill, gather
-from dream.passes.protocol import ModelContext
+from dream.passes.protocol import ModelContext, PassView
 
 _BESIDE: Final = 2
 """Records shown beside each new one at most, on average."""
@@ -26,16 +28,56 @@ class InferenceMaterial:
         fresh: What is new, in the order of arrival.
         entries: All that may be shown, by id.
         pairs: Which are alike, or belong together.
+        lines: Lines that left the card with what they rested on, by the entries that took the place of that.
     """
 
     fresh: tuple[EntryMaterial, ...]
     entries: dict[str, MemoryEntry]
     pairs: tuple[Pair, ...]
+    lines: Mapping[str, Sequence[CardLine]]
 
 
-async def count(context: ModelContext) -> int:
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What lost its premises since the pass looked last.
+
+    Args:
+        conclusions: Those of the pass's level, with what still bears them, by the entries that took the place of the
+            rest of it.
+        lines: The same of lines of the card, where the pass edits it.
+    """
+
+    conclusions: Mapping[str, Sequence[MemoryEntry]]
+    lines: Mapping[str, Sequence[CardLine]]
+
+    @property
+    def heirs(self) -> frozenset[str]:
+        """The entries that are to be looked at for it."""
+        return frozenset({*self.conclusions, *self.lines})
+
+
+async def lost(context: ModelContext, shape: AnswerShape) -> Lost:
+    """Find what may rest on the successors of what it rested on; each is shown once."""
+
+    def read(view: PassView) -> Lost:
+        conclusions: defaultdict[str, list[MemoryEntry]] = defaultdict(list)
+        lines: defaultdict[str, list[CardLine]] = defaultdict(list)
+        for one in view.conclusions.lost(view.books.cursors.last_step(context.pass_name)):
+            for heir in one.heirs:
+                if isinstance(one.record, CardLine):
+                    lines[heir].append(one.record)
+                elif one.record.level is shape.level:
+                    bearing = view.entries.get_many({premise.entry_id for premise in one.record.premises} - {heir})
+                    conclusions[heir] += [one.record, *(entry for entry in bearing if entry.is_active)]
+        return Lost(conclusions, lines if shape.card else {})
+
+    return await context.read(read)
+
+
+async def count(context: ModelContext, shape: AnswerShape) -> int:
     """Count what is pending."""
-    return await context.read(lambda view: view.entries.count_material(after=context.cursor, also=context.reopened))
+    also = context.reopened | (await lost(context, shape)).heirs
+    return await context.read(lambda view: view.entries.count_material(after=context.cursor, also=also))
 
 
 async def pack(context: ModelContext, shape: AnswerShape) -> Packing:
@@ -47,8 +89,8 @@ async def pack(context: ModelContext, shape: AnswerShape) -> Packing:
     """
     card = await context.read(lambda view: view.card.lines()) if shape.card else []
     terms = context.options.inference
-    pending = await count(context)
-    found = await find(context)
+    pending = await count(context, shape)
+    found = await find(context, await lost(context, shape))
     weights = {entry.id: line_tokens(entry) for entry in found.entries.values()}
     taken = shape.overhead + sum(map(card_line_tokens, card))
     room = max(1, context.options.model.prompt_tokens - taken)
@@ -61,7 +103,10 @@ async def pack(context: ModelContext, shape: AnswerShape) -> Packing:
             number=str(number),
             kind="inference",
             members=tuple((one, found.entries[one].version) for one in call),
-            beside=(*((one, found.entries[one].version) for one in others), *((one.id, one.version) for one in card)),
+            beside=(
+                *((one, found.entries[one].version) for one in others),
+                *((one.id, one.version) for one in (*card, *_lines_of(call, found))),
+            ),
         )
         for number, (call, others) in enumerate(zip(calls, guests, strict=True), 1)
     )
@@ -74,11 +119,22 @@ async def pack(context: ModelContext, shape: AnswerShape) -> Packing:
     )
 
 
-async def find(context: ModelContext) -> InferenceMaterial:
-    """Find what is new, what is like it, what it took the place of, and what was concluded from all that."""
+def _lines_of(call: Collection[str], found: InferenceMaterial) -> list[CardLine]:
+    """Return the lost lines that members of a call may bear, each once."""
+    return list({line.id: line for one in call for line in found.lines.get(one, ())}.values())
+
+
+async def find(context: ModelContext, lost: Lost) -> InferenceMaterial:
+    """Find what is new, what is like it, what it took the place of, and what was concluded from all that.
+
+    Args:
+        context: The run's.
+        lost: What may rest on other entries than it did: these count as new.
+    """
     terms = context.options.inference
+    also = context.reopened | lost.heirs
     fresh = await context.read(
-        lambda view: view.entries.material(after=context.cursor, also=context.reopened, limit=terms.max_entries)
+        lambda view: view.entries.material(after=context.cursor, also=also, limit=terms.max_entries)
     )
     keys = {item.key: item.id for item in fresh}
     alike = await context.recall.similar(list(keys), threshold=terms.threshold, limit=terms.neighbours)
@@ -97,7 +153,10 @@ async def find(context: ModelContext) -> InferenceMaterial:
             if _may_show(other, context):
                 entries.setdefault(other.id, other)
                 pairs.add(Pair.of(one, other.id, 1.0))
-    return InferenceMaterial(fresh=tuple(fresh), entries=entries, pairs=tuple(sorted(pairs)))
+    for one in [heir for heir in lost.conclusions if heir in entries]:
+        entries = {other.id: other for other in lost.conclusions[one]} | entries
+        pairs |= {Pair.of(one, other.id, 1.0) for other in lost.conclusions[one]}
+    return InferenceMaterial(fresh=tuple(fresh), entries=entries, pairs=tuple(sorted(pairs)), lines=lost.lines)
 
 
 def _linked(view: ReadView, entries: Collection[str]) -> dict[str, list[MemoryEntry]]:

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Strict, WithJsonSchema
 from agentcore.domain.card import MOST_LINES, CardLine, in_order
 from agentcore.domain.conclusion import Pattern, Premise
 from agentcore.domain.conversation import Turn
-from agentcore.domain.memory import MemoryEntry, Status
+from agentcore.domain.memory import Level, MemoryEntry, Status
 from agentcore.llm.chat import ChatRequest, ResponseFormat, estimate_tokens
 from agentcore.stores.storage import ReadView
 from dream.domain.reasons import Refused
@@ -55,6 +55,8 @@ class DeductionItem(AnswerItem):
         WithJsonSchema(choice_of(DeductionKind)),
         Otherwise(Refused.INVALID_CONTENT, "{} is no change, implication or contradiction"),
     ]
+    existing: Handle = None
+    """The handle of the conclusion that it is, if that lost what it rested on and follows from these premises."""
     content: Annotated[str, Strict(), Otherwise(Refused.INVALID_CONTENT, "{} has no text")]
     premises: Annotated[
         Handles, Otherwise(Refused.NO_SOURCES, "{} names no premise", "{} lists something that is no handle")
@@ -94,7 +96,8 @@ _DEDUCTION: Final = """\
 Answer with {{"search": [...], "conclusions": [...]}}:
 {search}
 - "conclusions": what must be true if the entries are; each has "kind" ("change", "implication" or "contradiction"),
-  "content" and "premises" (handles). At least one premise of each is an entry not marked `seen`.
+  "content", "premises" (handles), and "existing": null, or the handle of one marked `lost` that follows from these
+  premises all the same. At least one premise of each is an entry not marked `seen`.
 Another reader, who sees the premises alone, checks whether each one follows."""
 
 CARD_CONTRACT: Final = """\
@@ -124,12 +127,14 @@ class AnswerShape:
         name: The list that holds its items.
         contract: What the host reads, with a place for whether it may be searched.
         form: The JSON.
+        level: What it concludes.
         card: What it reads about the card; empty if it does not edit it.
     """
 
     name: str
     contract: str
     form: ResponseFormat
+    level: Level
     card: str = ""
 
     @property
@@ -142,6 +147,7 @@ class AnswerShape:
         contract = self.contract.format(search=_SEARCH if may_search else _NO_SEARCH)
         if not self.card:
             return contract
+        card = [line for line in card if line.is_active]
         told = self.card.format(lines=len(card), most=MOST_LINES, full=_FULL if len(card) >= MOST_LINES else "")
         return f"{contract}\n{told}"
 
@@ -149,11 +155,13 @@ class AnswerShape:
 CONCLUSIONS: Final = AnswerShape(
     name="conclusions",
     contract=_DEDUCTION,
+    level=Level.DEDUCTIVE,
     form=answer_form("deductions", search=_SEARCHES, conclusions=item_schema(DeductionItem)),
 )
 PATTERNS: Final = AnswerShape(
     name="patterns",
     contract=_INDUCTION,
+    level=Level.INDUCTIVE,
     form=answer_form("patterns", search=_SEARCHES, patterns=item_schema(PatternItem)),
 )
 
@@ -168,7 +176,7 @@ class ShownRecords:
         turns: The same of turns.
         premises: Each entry as a premise, by its id.
         fresh: Handles of what is new.
-        card: The lines of the card that stand there as they were shown, by handle.
+        card: The lines of the card that stand there as they were shown, and those that lost what they rested on.
     """
 
     ids: Mapping[str, str]
@@ -187,7 +195,7 @@ class ShownRecords:
         versions = dict.fromkeys((*batch.members, *batch.beside, *looked_up, *found))
         entries = {entry.id: entry for entry in view.entries.get_many([one for one, _ in versions])}
         turns = {turn.id: turn for turn in view.learnable.turns.get_many([one for one, _ in versions])}
-        lines = {line.id: line for line in view.card.get_many([one for one, _ in versions]) if line.is_active}
+        lines = {line.id: line for line in view.card.get_many([one for one, _ in versions]) if _stands(line)}
         ids = {f"e{place}": record_id for place, (record_id, _) in enumerate(versions, 1)}
         as_shown = dict(versions.keys())
         return cls(
@@ -239,6 +247,8 @@ class ShownRecords:
         if entry.is_conclusion:
             sure = "" if entry.pattern is None else f" {entry.pattern.value} {entry.confidence}"
             parts.append(f"{entry.level.value}{sure}")
+        if entry.lost_premises:
+            parts.append("lost")
         if entry.subject_time is not None:
             parts.append(f"about={entry.subject_time}")
         if handle not in self.fresh:
@@ -247,8 +257,12 @@ class ShownRecords:
 
 
 def _is_told(entry: MemoryEntry) -> bool:
-    """Tell whether an entry holds, or held once until something took its place."""
-    return entry.is_active or (entry.status is Status.SUPERSEDED and entry.valid_until is not None)
+    """Tell whether an entry holds, held once until something took its place, or lost what it rested on."""
+    return _stands(entry) or (entry.status is Status.SUPERSEDED and entry.valid_until is not None)
+
+
+def _stands(record: MemoryEntry | CardLine) -> bool:
+    return record.is_active or record.lost_premises
 
 
 def _turn(handle: str, turn: Turn, sessions: Mapping[str, int]) -> str:
@@ -262,7 +276,7 @@ def _clip(text: str) -> str:
 
 
 def _card_line(handle: str, line: CardLine) -> str:
-    by = " by a person" if line.pinned else ""
+    by = " by a person" if line.pinned else " lost" if line.lost_premises else ""
     return f"[{handle}] {line.section.value.upper()}{by} {quoted(line.content)}"
 
 

@@ -20,7 +20,7 @@ picks = st.lists(st.integers(0, 30), min_size=1, max_size=4)
 deeds = st.lists(
     st.one_of(
         st.tuples(st.sampled_from(("deduce", "find a pattern")), picks),
-        st.tuples(st.sampled_from(("remember", "supersede", "forget", "restore", "edit", "retire")), picks),
+        st.tuples(st.sampled_from(("remember", "supersede", "forget", "restore", "edit", "retire", "merge")), picks),
         st.tuples(st.sampled_from(("dream", "undo", "undo one")), picks),
     ),
     min_size=3,
@@ -73,6 +73,9 @@ async def meddle(world: World, deed: str, active: list[MemoryEntry], picks: list
     entry, other = active[picks[0] % len(active)], active[picks[-1] % len(active)]
     if deed == "forget":
         await world.memory.forget(entry.id)
+    elif deed == "merge" and entry.id != other.id and not (entry.is_conclusion or other.is_conclusion):
+        text = f"{entry.content} and {other.content}" if picks[0] % 2 else None
+        await world.dreams.desk.merge(entry.id, other.id, text=text)
     elif deed == "edit":
         await world.memory.update(entry.id, content=f"{entry.content} indeed")
     elif deed == "retire":

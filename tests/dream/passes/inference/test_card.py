@@ -8,7 +8,7 @@ import pytest
 from concluding import InferringChatClient
 from dreaming import NOW, World, codes, fresh_scope, of_pass
 from sqlalchemy import select
-from test_inference import ON, answer, deduction, said
+from test_inference import DAY, ON, answer, deduction, said
 
 from agentcore import AgentHostBuilder
 from agentcore.domain import CardLine, CardSection, MemoryEntry, Scope, Status, SubjectTime, Trust
@@ -288,3 +288,45 @@ async def test_the_induction_neither_sees_nor_edits_the_card(world: World):
     await world.run_passes(Induction())
     assert "Eleonora" not in chat.requests[0].messages[1].content
     assert await told(world) == ["IDENTITY: Name is Eleonora."]
+
+
+async def test_a_line_stays_when_its_source_is_merged_and_goes_when_the_merge_tells_something_else(world: World):
+    lives, rows = await said(world, "Lea lives in Gdynia.", "Lea rows at dawn.")
+    await deduce(world, edit("Lives in Gdynia.", "e1"))
+    await world.dreams.desk.merge(lives.id, rows.id, text="Lea lives in Gdynia and rows at dawn.")
+    assert await told(world) == ["ATTRIBUTE: Lives in Gdynia."]
+    (one,) = await world.active()
+    await world.dreams.desk.edit(one.id, content="Lea lives in Sopot and rows at dawn.")
+    assert await told(world) == []
+    await world.dreams.undo((await world.dreams.runs())[0].run_id)
+    assert await told(world) == ["ATTRIBUTE: Lives in Gdynia."]
+
+
+async def test_a_line_whose_source_gave_way_is_shown_as_lost_and_replaced_by_what_holds(world: World):
+    old, new = await said(world, "Lea lives in Gdynia.", "Lea lives in the old town of Gdynia.")
+    await deduce(world, edit("Lives in Gdynia.", "e1"))
+    world.clock.advance(DAY)
+    await retire(world, old, new)
+    assert await told(world) == []
+    before = await world.export()
+    world.clock.advance(DAY)
+    again = edit("Lives in Gdynia.", "e1", action="replace", line="e3")
+    report = await deduce(world, again)
+    assert '[e3] ATTRIBUTE lost "Lives in Gdynia."' in world.chat.requests[0].messages[-1].content
+    assert (await told(world), codes(report)) == (["ATTRIBUTE: Lives in Gdynia."], [])
+    (line,) = await card(world)
+    assert [str(ref) for ref in line.sources] == [f"entry:{new.id}"]
+    await world.dreams.undo((await world.dreams.runs())[0].run_id)
+    assert await world.export() == before
+
+
+async def test_the_induction_takes_no_line_of_the_card_for_its_own(world: World):
+    old, new = await said(world, "Lea lives in Gdynia.", "Lea lives in the old town of Gdynia.")
+    await deduce(world, edit("Lives in Gdynia.", "e1"))
+    world.chat = InferringChatClient([answer(patterns=[])])
+    await world.run_passes(Induction())
+    world.clock.advance(DAY)
+    await retire(world, old, new)
+    world.chat = chat = InferringChatClient([answer(patterns=[])])
+    await world.run_passes(Induction())
+    assert chat.requests == []

@@ -11,7 +11,18 @@ from concluding import InferringChatClient, expect_true
 from dreaming import NOW, World, codes, of_pass
 
 from agentcore import AgentHostBuilder
-from agentcore.domain import Confidence, Level, MemoryEntry, RecordKind, Scope, SourceKind, SourceRef, Status, Turn
+from agentcore.domain import (
+    Confidence,
+    Level,
+    MemoryEntry,
+    RecordKind,
+    Scope,
+    SourceKind,
+    SourceRef,
+    Status,
+    Trust,
+    Turn,
+)
 from agentcore.domain.question import Question, QuestionCause
 from agentcore.domain.validity import superseded
 from dream.domain import PassReport
@@ -48,8 +59,8 @@ async def said(
     return found
 
 
-def deduction(content: str, *premises: str, kind: str = "implication") -> dict[str, Any]:
-    return {"kind": kind, "content": content, "premises": list(premises)}
+def deduction(content: str, *premises: str, kind: str = "implication", **fields: Any) -> dict[str, Any]:
+    return {"kind": kind, "content": content, "premises": list(premises), **fields}
 
 
 def pattern(content: str | None, *premises: str, **fields: Any) -> dict[str, Any]:
@@ -311,3 +322,90 @@ async def test_a_turn_is_told_of_an_open_contradiction_beside_the_entries_it_is_
         await host.desk.answer("q", keep=members[0].id)
         told = await host.context.for_turn("later", "Tell me about the allergies of Lea.", budget_tokens=200)
         assert "contradicted" not in told.text
+
+
+async def merged(world: World, *entries: MemoryEntry, text: str | None = None) -> MemoryEntry:
+    """Have a person make one entry of several; return it."""
+    await world.dreams.desk.merge(*(entry.id for entry in entries), text=text)
+    kept = [await world.get(entry) for entry in await world.entries()]
+    return next(one for one in kept if one.is_active and one.trust is Trust.CONFIRMED)
+
+
+async def test_what_was_merged_still_bears_what_rests_on_it_and_so_does_what_it_is_merged_into_later(world: World):
+    works, walks, rows = await said(
+        world, "Lea works at the harbour office in Gdynia.", "Lea walks to work every day.", "Lea rows at dawn."
+    )
+    await deduce(world, deduction("Lea lives within walking distance of the harbour office.", "e1", "e2"))
+    one = await merged(world, works, walks, text="Lea walks to her work at the harbour office in Gdynia every day.")
+    assert len(await concluded(world)) == 1
+    two = await merged(world, rows, one, text="Lea rows at dawn and walks to her work at the harbour office in Gdynia.")
+    (found,) = await concluded(world)
+    assert {premise.entry_id for premise in found.premises} == {works.id, walks.id}
+    await world.dreams.desk.edit(two.id, content="Lea rows at dawn and is retired.")
+    assert await concluded(world) == []
+    await expect_true(world)
+
+
+async def test_a_conclusion_whose_premise_gave_way_rests_on_the_successor_after_the_next_deduction(world: World):
+    old, walks, new = await said(
+        world, "Lea works in Gdynia.", "Lea walks to work.", "Lea works at the harbour office in Gdynia."
+    )
+    await deduce(world, deduction("Lea has a home in Gdynia.", "e1", "e2"))
+    (drawn,) = await concluded(world)
+    await supersede(world, old, new)
+    assert await concluded(world) == []
+    world.clock.advance(DAY)
+    again = deduction("Lea has a home in Gdynia.", "e1", "e3", existing="e4")
+    report = await deduce(world, again)
+    shown = world.chat.requests[0].messages[-1].content
+    assert 'deductive lost seen "Lea has a home in Gdynia."' in shown
+    assert (codes(report), report.notes["repointed"], report.notes["deduced"]) == ([], 1, 0)
+    (found,) = await concluded(world)
+    assert (found.id, {one.entry_id for one in found.premises}) == (drawn.id, {walks.id, new.id})
+    await expect_true(world)
+    await world.dreams.undo((await world.dreams.runs())[0].run_id)
+    assert (await world.get(drawn)).lost_premises
+
+
+async def test_what_is_lost_is_shown_once(world: World):
+    old, _, new = await said(world, "Lea works in Gdynia.", "Lea walks to work.", "Lea works at an office in Gdynia.")
+    await deduce(world, deduction("Lea has a home in Gdynia.", "e1", "e2"))
+    await supersede(world, old, new)
+    world.clock.advance(DAY)
+    await deduce(world)
+    assert len(world.chat.requests) == 1
+    world.clock.advance(DAY)
+    report = await deduce(world, deduction("Lea has a home in Gdynia.", "e1", "e2"))
+    assert (world.chat.requests, report.reason) == ([], "no_work")
+
+
+async def test_a_lost_conclusion_bears_no_other(world: World):
+    old, _, new = await said(world, "Lea works in Gdynia.", "Lea walks to work.", "Lea works at an office in Gdynia.")
+    await deduce(world, deduction("Lea has a home in Gdynia.", "e1", "e2"))
+    await supersede(world, old, new)
+    world.clock.advance(DAY)
+    report = await deduce(world, deduction("Lea is often at sea.", "e1", "e4"),
+                          deduction("Lea has a boat.", "e1", existing="e1"))  # fmt: skip
+    assert codes(report) == ["no_premise", "unknown_handle"]
+
+
+async def test_a_pattern_that_lost_an_occasion_comes_back_with_another(world: World):
+    bank, _ = await said(world, "Lea put off the bank.", "Lea moved the dentist.")
+    await induce(world, pattern("Lea tends to postpone appointments.", "e1", "e2"))
+    (drawn,) = await concluded(world)
+    (new,) = await said(world, "Lea put off the bank of Gdynia.", apart=timedelta(hours=1))
+    await supersede(world, bank, new)
+    assert await concluded(world) == []
+    world.clock.advance(DAY)
+    report = await induce(world, pattern("Lea tends to postpone appointments.", "e1", existing="e4", pattern=None))
+    assert (codes(report), report.notes["repointed"]) == ([], 1)
+    (found,) = await concluded(world)
+    assert (found.id, found.confidence, len(found.premises)) == (drawn.id, Confidence.LOW, 2)
+    await expect_true(world)
+
+
+async def supersede(world: World, old: MemoryEntry, new: MemoryEntry) -> None:
+    world.clock.advance(timedelta(minutes=1))
+    gone = superseded(await world.get(old), by=new, reason="told more exactly", at=world.clock.now())
+    fields = ("status", "status_reason", "successor", "status_at", "valid_until")
+    await world.change(await world.get(old), **{name: getattr(gone, name) for name in fields})
