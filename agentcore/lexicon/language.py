@@ -95,28 +95,15 @@ class Language:
         not_meant: Patterns by which one sees that something is not meant as it is said, or is so no more.
         negations: Words that deny, whatever language they stand in.
         own_negations: Words that deny in a text of this language.
-        onward_negations: Negations that deny what follows them alone.
         without: Words for without.
-        soft_negations: Words that can stand for a negation.
-        turning_words: Words that deny what follows and are no negation; denied themselves, they affirm it.
-        blurring_words: Words after which nothing can be said of what is denied.
-        nearly_words: Words after which something was not quite, or is not often.
-        unsure_words: Words that say, denied, that what follows is not known.
-        irregular_verbs: Forms of verbs that do not begin as the verb does.
         yes: Patterns with which an answer that affirms begins.
         weak_yes: Patterns that affirm where nothing stands behind them.
         often: Patterns of answers that tell how often.
         no: Patterns that deny where nothing stands behind them.
         answer_fillers: Patterns before an answer that say nothing.
-        clause_links: Words between clauses.
-        negation_links: Words behind which a negation ends.
         subjects: Subjects and the commonest verbs: what has none is no clause.
         titles: Spellings of each title before a name.
         abbreviations: Words whose full stop ends no sentence.
-        words_before_nouns: Words behind which a capital says nothing, where all nouns have one.
-        everyday_nouns: Nouns with a capital that are no names.
-        name_endings: Those of them with which names end as well.
-        names_like_nouns: Names that would pass for the plural or the compound of a noun.
         correction_refusals: Words with which a correction begins.
         correction_polite: Words behind which those are no correction.
         corrections: Patterns that say that something was wrong.
@@ -188,28 +175,15 @@ class Language:
     not_meant: Words = ()
     negations: Words = ()
     own_negations: Words = ()
-    onward_negations: Words = ()
     without: Words = ()
-    soft_negations: Words = ()
-    turning_words: Words = ()
-    blurring_words: Words = ()
-    nearly_words: Words = ()
-    unsure_words: Words = ()
-    irregular_verbs: ByName = field(default_factory=_by_name)
     yes: Words = ()
     weak_yes: Words = ()
     often: Words = ()
     no: Words = ()
     answer_fillers: Words = ()
-    clause_links: Words = ()
-    negation_links: Words = ()
     subjects: Words = ()
     titles: ByName = field(default_factory=_by_name)
     abbreviations: Words = ()
-    words_before_nouns: Words = ()
-    everyday_nouns: Words = ()
-    name_endings: Words = ()
-    names_like_nouns: Words = ()
     correction_refusals: Words = ()
     correction_polite: Words = ()
     corrections: Words = ()

@@ -5,7 +5,6 @@ Understood: `2025-05-01`, `2025/5/1`, `1 May 2025`, `May 1st, 2025`, `1. Mai 202
 whose day and month could be exchanged (`01/05/2025`) is equal to itself alone: no reading of it is guessed.
 """
 
-from collections.abc import Iterable
 from datetime import date, timedelta
 from functools import cache
 from typing import Final, NamedTuple
@@ -204,43 +203,6 @@ def _numeric(part: dict[str, str | None]) -> list[Day]:
     if second <= 12 and (part["sep"] == "." or first > 12 or first == second):
         return [Day(year, second, first)]
     return [Day(year, first, second)] if second > 12 else [Day(raw=f"{first}/{second}/{year}", year=year)]
-
-
-class Days:
-    """The dates of a text, ready to be asked for: as they are, less exactly, or in two parts.
-
-    Args:
-        given: Them.
-        years: Numbers of the same text: `15 March` and `2024` together hold 15 March 2024.
-
-    Example:
-        >>> Day(2024, 3) in Days([Day(2024, 3, 15)]), Day(2024, 3, 15) in Days([Day(2024, 3)])
-        (True, False)
-        >>> Day(2024, 3, 15) in Days([Day(month=3, day=15)], years={"2024"})
-        True
-    """
-
-    __slots__ = ("_held", "_without_year", "_years")
-
-    def __init__(self, given: Iterable[Day], years: Iterable[str] = ()) -> None:
-        days = frozenset(given)
-        self._years = frozenset(years)
-        self._held = {part for day in days for part in _coarser(day)}
-        self._without_year = {part for day in days if day.year is None for part in _coarser(day)}
-
-    def __contains__(self, wanted: Day) -> bool:
-        """Tell whether a date stands here."""
-        if wanted in self._held:
-            return True
-        return not wanted.raw and str(wanted.year) in self._years and wanted._replace(year=None) in self._without_year
-
-
-def _coarser(day: Day) -> tuple[Day, ...]:
-    """Return a date and what it says less exactly."""
-    if day.raw:
-        return (day,)
-    month = day._replace(day=None)
-    return (day, month, day._replace(year=None), month._replace(year=None))
 
 
 _HALF = r"(?P<half>[ap]\.?\s?m\b\.?)"

@@ -3,14 +3,18 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from dream.guards.languages import WITHOUT, answered, language_of
-from dream.guards.negations import is_negation
+from agentcore.lexicon.language import recognised
+from dream.guards.languages import WITHOUT, all_words, answered, language_of
 from dream.guards.patterns import TEXT_ROOM, TextCache, lazy_pattern
 from dream.guards.shown_text import EvidenceText
 from dream.guards.speakers import Voices, expanded, is_resolved, third_person
 from dream.guards.wording import Words, is_question, plain, sentences_of, words_of
 
 _AUXILIARIES: Final = frozenset({"do", "does", "did"})
+_NEGATIONS: Final = all_words(lambda one: one.negations)
+_OWN_NEGATIONS: Final = {code: frozenset(one.own_negations) for code, one in recognised().items()}
+_ANY_NEGATION: Final = frozenset[str]().union(*_OWN_NEGATIONS.values())
+_CONTRACTED = lazy_pattern(r"\p{L}+n't|n'\p{L}+")
 _HAN = lazy_pattern(r"\p{Han}")
 _HAN_DENIAL = lazy_pattern(r"没有|沒有|[不没沒未](?=\p{Han})")
 
@@ -51,6 +55,21 @@ def has_denial(sentence: str) -> bool:
         (True, False)
     """
     return _POLARITIES[sentence].denials > 0
+
+
+def is_negation(word: str, language: str) -> bool:
+    """Tell whether a word, `don't` and `n'aime` among them, negates in a language; where that is blank, in any.
+
+    Example:
+        >>> is_negation("no", "en"), is_negation("no", "pt"), is_negation("isn't", "")
+        (True, False, True)
+    """
+    folded = word.casefold()
+    return (
+        folded in _NEGATIONS
+        or folded in (_OWN_NEGATIONS[language] if language else _ANY_NEGATION)
+        or ("'" in folded and _CONTRACTED.fullmatch(folded) is not None)
+    )
 
 
 def _are_alike(words: Words, said: _Polarity, voices: Voices) -> bool:

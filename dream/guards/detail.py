@@ -1,4 +1,4 @@
-"""Defines one detail that a merge must neither lose nor add, and the scan that finds details."""
+"""Defines one detail of a text, and the scan that finds details."""
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
@@ -13,7 +13,6 @@ class DetailKind(StrEnum):
     """What sort of detail it is; the value is shown to people."""
 
     NAME = "name"
-    ACRONYM = "acronym"
     NUMBER = "number"
     DATE = "date"
     TIME = "time"
@@ -23,9 +22,6 @@ class DetailKind(StrEnum):
     URL = "url"
     EMAIL = "email"
     IDENTIFIER = "identifier"
-    QUOTED = "quoted"
-    RARE = "rare term"
-    SENTENCE = "sentence"
 
 
 @dataclass(frozen=True, slots=True)

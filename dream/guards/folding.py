@@ -140,11 +140,6 @@ _CODE = lazy_pattern(r"```(?P<block>[^`]{1,4000})```|`(?P<span>[^`\n]{1,400})`")
 _URL = lazy_pattern(r"(?:https?://|www\.)[^\s<>\"'`\x1a，。、）」』]+", regex.IGNORECASE)
 _URL_END: Final = ".,;:!?)]}*_"
 _EMAIL = lazy_pattern(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
-_QUOTED = lazy_pattern(
-    r'(?<![\w"])"(?P<q>[^"\n]{1,200})"|“(?P<q>[^“”\n]{1,200})”|„(?P<q>[^„“”\n]{1,200})[“”]|«(?P<q>[^«»\n]{1,200})»'
-    r"|「(?P<q>[^「」\n]{1,200})」|『(?P<q>[^『』\n]{1,200})』|《(?P<q>[^《》\n]{1,200})》"
-)
-_QUOTES: Final = frozenset('"“„«「『《')
 _IDENTIFIER = lazy_pattern(
     r"(?<![\w/])(?:~|\.{1,2})?/[\w.-]+(?:/[\w.-]+)*/?"  # a path
     r"|(?<![\w+])\+?\(?\d{2,4}\)?(?:[ -]\d{2,4}){2,5}(?![\w-])"  # a telephone number
@@ -165,28 +160,16 @@ _COUNTED = lazy_pattern(r"\d{1,4}(?:-\p{Ll}{3,})+")
 _HUMP = lazy_pattern(r"\p{Ll}\p{Lu}")
 _GLUED: Final = frozenset({"e.g", "i.e", "a.m", "p.m", "dott.ssa", "prof.ssa"})
 _SPACE = lazy_pattern(r"\s+")
-_END: Final = " .,;:!?。！？"
-
-
-def squeezed(text: str) -> str:
-    """Return text in the form in which quotations are compared: folded, one space between words."""
-    return _SPACE.sub(" ", fold(text))
 
 
 def read_verbatim(scan: TextScan) -> None:
-    """Find code, addresses and quotations. Quotations are left uncovered: what stands in them is read as well."""
+    """Find code and addresses, and cover them."""
     if "`" in scan.text:
         _take(scan, DetailKind.CODE, _CODE)
     if "://" in scan.text or "www." in scan.text.casefold():
         _take(scan, DetailKind.URL, _URL)
     if "@" in scan.text:
         _take(scan, DetailKind.EMAIL, _EMAIL)
-    if _QUOTES.isdisjoint(scan.text):
-        return
-    for match in _QUOTED.finditer(scan.text):
-        key = squeezed(match["q"]).strip(_END)
-        if key:
-            scan.add(DetailKind.QUOTED, *match.span(), key)
 
 
 def _take(scan: TextScan, kind: DetailKind, pattern: "regex.Pattern[str]") -> None:

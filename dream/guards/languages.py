@@ -1,8 +1,7 @@
-"""Guesses a text's language from its function words, and holds the words by which its clauses are cut."""
+"""Guesses a text's language from its function words, and holds the words by which answers and corrections begin."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import regex
@@ -13,11 +12,6 @@ from dream.guards.patterns import TEXT_ROOM, TextCache, lazy_pattern
 
 _WORD = lazy_pattern(r"\p{L}[\p{L}\p{M}]*")
 _SAMPLE: Final = 2_000
-
-UNKNOWN: Final = ""
-"""Stands for a language whose words are those of the known ones, as far as anybody can tell."""
-UNTABLED: Final = "other"
-"""Stands for a language that no table of the guards knows."""
 
 
 def all_words(read: Callable[[Language], Iterable[str]]) -> frozenset[str]:
@@ -57,16 +51,9 @@ def language_of(text: str, otherwise: str = "en") -> str:
         >>> language_of("A Inês mora no Porto desde o verão"), language_of("Carmen no trabaja los viernes con el jefe")
         ('pt', 'es')
     """
-    return _leader([text[:_SAMPLE]]) or otherwise
-
-
-def _leader(samples: Iterable[str]) -> str | None:
-    votes: dict[str, int] = {}
-    for sample in samples:
-        for name, count in _VOTES[sample].items():
-            votes[name] = votes.get(name, 0) + count
+    votes = _VOTES[text[:_SAMPLE]]
     first, second = ([*sorted(votes.values(), reverse=True), 0, 0])[:2]
-    return max(votes, key=votes.__getitem__) if first > second else None
+    return max(votes, key=votes.__getitem__) if first > second else otherwise
 
 
 def _votes(sample: str) -> Mapping[str, int]:
@@ -76,27 +63,11 @@ def _votes(sample: str) -> Mapping[str, int]:
 _VOTES: Final = TextCache(_votes, room=TEXT_ROOM)
 
 
-NOTHING: Final = "(?!)"
-"""A pattern that stands nowhere."""
-
 ABBREVIATED = lazy_pattern(
     r"(?:\b(?:dra?|mrs?|ms|mme|mlle|profa?|st|sra?|jr|nr|vs|bzw|ca|approx|(?-i:\p{Lu})|\p{L}\.\s?\p{L})\.|\.{3,}|…)$",
     regex.IGNORECASE,
 )
 QUESTION = lazy_pattern(r"[?？؟]\W*$")
-_BREAK: Final = (
-    r"[;,()，、،؛：\n]|:(?=\s|$)|\s[-\u2013\u2014]+\s|\.(?=\s|$)|[!?。！？؟…]+|但是?|而且|而是|所以|因为|けど|けれど|(?<=[るただすん])が|지만|는데"
-    r"|\b(?:(?<!anything )but|although|though|because|however|except|aber|sondern|obwohl|weil|pero|sino|aunque"
-    r"|porque|porém|embora"
-    r"|parce|puisque|però|perché|maar|omdat|lecz|ponieważ|но|а|и|потому|хотя|если|çünkü|tapi"
-    r"|karena|nhưng|mutta|αλλά|و?لكن\p{Arabic}*|אבל|लेकिन|और)\b|\sو"
-)
-LINKS: Final = {
-    **{code: "|".join(one.clause_links) or NOTHING for code, one in recognised().items()},
-    # In a text of an unknown language only words count that stand between clauses wherever they stand.
-    UNKNOWN: "und|mais",
-    UNTABLED: "|".join(word for one in languages() if not one.markers for word in one.clause_links),
-}
 UNSPACED = lazy_pattern(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Hangul}]")
 OTHER_MARKS = lazy_pattern(
     r"[ąćęłńśźżěščřžůďťňőűğışåøășț]"
@@ -109,7 +80,6 @@ CORRECTION = lazy_pattern(
     r"|на самом деле|faktiskt|właściwie|aslında)\b|其实|其實|實際|实际|更正|実は|訂正|사실|في الواقع|בעצם",
     regex.IGNORECASE,
 )
-SHORTEST: Final = 3
 SUBJECTS: Final = all_words(lambda one: one.subjects)
 WITHOUT: Final = all_words(lambda one: one.without)
 TAKES_BACK: Final = lazy_pattern(
@@ -143,27 +113,6 @@ _AFFIRMING = lazy_pattern(
     rf"|nunca|non|mai|não|niet|i|we|you|they|ich|wir|je|nous|yo|eu|io|ik|nooit|geen|не|n't)(?!\p{{L}})))",
     regex.IGNORECASE,
 )
-
-
-@cache
-def _breaks(links: str) -> "regex.Pattern[str]":
-    return lazy_pattern(rf"{_BREAK}|\b(?:{links})\b", regex.IGNORECASE)
-
-
-def clause_ends(text: str, links: str) -> Iterator[tuple[int, int, str]]:
-    """Yield where each clause of a text ends, where the next one begins, and what stands between.
-
-    Args:
-        text: Any string.
-        links: Pattern of the words between clauses, beside the signs and conjunctions that stand between any.
-
-    Example:
-        >>> list(clause_ends("I cook, but not fish", "and"))
-        [(6, 7, ','), (8, 11, 'but'), (20, 20, '')]
-    """
-    for match in _breaks(links).finditer(text):
-        yield match.start(), match.end(), match.group()
-    yield len(text), len(text), ""
 
 
 def answered(sentence: str) -> tuple[bool | None, str]:

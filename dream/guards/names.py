@@ -7,12 +7,11 @@ from typing import Final, NamedTuple, cast
 
 import orjson
 
-from agentcore.lexicon.language import language
 from dream.errors import InvalidVocabularyError
 from dream.guards.detail import COVER
-from dream.guards.folding import ELISION, fold, fold_word, word_key
+from dream.guards.folding import ELISION, fold_word, word_key
 from dream.guards.languages import all_words
-from dream.guards.patterns import TEXT_ROOM, WORD_ROOM, TextCache, lazy_pattern
+from dream.guards.patterns import TEXT_ROOM, TextCache, lazy_pattern
 
 VOCABULARY_FILE: Final = "merge-coverage-vocabulary.json"
 """Name of the built-in file, and of the one that overrides it in a data folder's `directives/`."""
@@ -132,47 +131,11 @@ def load_vocabulary(path: Path | None) -> LoadedVocabulary:
     return LoadedVocabulary(builtin_vocabulary(), problem)
 
 
-_ENDINGS: Final = ("", "e", "n", "en", "er", "ern", "s", "es", "nen", "innen")
-_NAMES_LIKE_NOUNS: Final = frozenset(language("de").names_like_nouns)
-_SUFFIX = lazy_pattern(
-    r"\p{L}{3,}(?:ung|ungen|heit|heiten|keit|keiten|schaft|schaften|tion|tionen|ismus|tat|taten|nis|nisse|chen|erei"
-    r"|ereien|ling|linge|itis|logie|grafie|graphie|meter|zeug|werk|stoff|mittel|gang|satz|kraft)"
-    r"|\p{L}{4,}erin(?:nen)?"
-)
-
-
-def _is_noun(written: str) -> bool:
-    folded = fold(written)
-    if folded in _NAMES_LIKE_NOUNS:
-        return False
-    if _SUFFIX.fullmatch(folded):
-        return True
-    stems = [folded.removesuffix(ending) for ending in _ENDINGS if folded.endswith(ending)]
-    return any(stem in _FOLDED for stem in stems) or any(
-        stem[start:] in _HEADS for stem in stems for start in range(2, len(stem) - 3)
-    )
-
-
-_WORD_OR_STOP = lazy_pattern(r"\p{L}+|[.!?;:,\n]")
-_FOLDED: Final = frozenset(map(fold, language("de").everyday_nouns))
-_HEADS: Final = frozenset(noun for noun in _FOLDED if len(noun) >= 4) - frozenset(language("de").name_endings)
-_KNOWN: Final = TextCache(_is_noun, room=WORD_ROOM)
-
-
 WORD: Final = lazy_pattern(r"\p{L}[\p{L}\p{M}]*(?:'\p{L}[\p{L}\p{M}]*)*'?")
 """A word with its apostrophes; scripts without spaces give whole phrases."""
 
 _SENTENCE_END = lazy_pattern(r"[.!?…:。！？\n|•]|^\s*[-*]\s|\s[-–—]\s|[\"“„«‘]\s*$")
 _ABBREVIATIONS: Final = all_words(lambda one: one.abbreviations)
-_ADVERB_OR_PARTICIPLE = lazy_pattern(r"\p{Ll}{3,}(?:ly|ing|ed|mente|ment)")
-_FORMS: Final = (("ie", "y"), ("e", ""), ("ed", ""), ("ed", "e"), ("ied", "y"), ("ing", ""), ("ing", "e"), ("er", ""))
-_VERB = lazy_pattern(r"(?<=\p{Lu})(?:s|'?e?d|'?ing)$")
-_LONE_LETTERS: Final = frozenset("iaoeyuàéóèöå")
-_GERMAN_BEFORE_NOUN: Final = frozenset(language("de").words_before_nouns)
-_ADJECTIVE_BEFORE = lazy_pattern(
-    rf"(?<!\p{{L}})(?:{'|'.join(sorted(_GERMAN_BEFORE_NOUN))})\s(?:\p{{Ll}}+(?:e|en|er|es|em)\s){{1,2}}$",
-)
-_LOOK_BACK: Final = 60
 
 
 class WrittenWord(NamedTuple):
@@ -180,17 +143,11 @@ class WrittenWord(NamedTuple):
 
     Args:
         written: As it stands, without an elided article before it.
-        start: Where.
         opens: It begins a sentence, so that its capital may mean nothing.
-        follows: It stands one space or hyphen behind the word before it.
-        before: The word before it, folded.
     """
 
     written: str
-    start: int
     opens: bool
-    follows: bool
-    before: str
 
     @property
     def key(self) -> str:
@@ -211,13 +168,13 @@ def _words_of(text: str) -> tuple[WrittenWord, ...]:
         gap, written = text[end:start], text[start:ends]
         elided = ELISION.match(written) if "'" in written else None
         if elided:
-            start, written = start + elided.end(), written[elided.end() :]
+            written = written[elided.end() :]
         opens = opens_next
         if gap != " ":
             opens = opens or (_SENTENCE_END.search(gap) is not None and not _is_abbreviation(before, gap))
             # An opening bracket or a covered place before it means that the sentence has begun already.
             opens = opens and COVER not in gap.rsplit(".", maxsplit=1)[-1]
-        found.append(WrittenWord(written, start, opens, gap in {" ", "-"}, before))
+        found.append(WrittenWord(written, opens))
         end, before, opens_next = ends, fold_word(written), False
     return tuple(found)
 
@@ -226,14 +183,4 @@ def _is_abbreviation(before: str, gap: str) -> bool:
     return gap.startswith(".") and gap.strip(" ") == "." and (before in _ABBREVIATIONS or len(before) == 1)
 
 
-def _lower_case_keys(text: str) -> frozenset[str]:
-    return frozenset(word_key(word) for word in WORD.findall(text) if word.islower())
-
-
-def _whole_keys(text: str) -> frozenset[str]:
-    return frozenset(word_key(word) for word in WORD.findall(text))
-
-
 _WORDS: Final = TextCache(_words_of, room=TEXT_ROOM)
-_LOWER: Final = TextCache(_lower_case_keys, room=TEXT_ROOM)
-_WHOLE: Final = TextCache(_whole_keys, room=TEXT_ROOM)
