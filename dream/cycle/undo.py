@@ -18,7 +18,7 @@ from agentcore.hosting.services import HostServices
 from agentcore.stores.storage import Origin, ReadView, UnitOfWork
 from dream.cycle.approvals import Approvals
 from dream.cycle.documents.delivery import NO_WORKSPACE
-from dream.cycle.documents.inverse import Inverse, document_inverse
+from dream.cycle.documents.inverse import Inverse, document_inverse, drop_first_reads
 from dream.cycle.running.admission import Admission
 from dream.cycle.running.run_envelope import RunEnvelope, asked_for, carry_out
 from dream.cycle.running.step_writer import StepWriter
@@ -104,7 +104,10 @@ class UndoService:
 
         opening = asked_for(self._parts, scope, RunKind.UNDO, target)
         has_documents = any(row.kind is RecordKind.DOCUMENT for row in rows)
-        return await carry_out(self._parts, self._options, opening, take_back, reads_documents=has_documents)
+        report = await carry_out(self._parts, self._options, opening, take_back, reads_documents=has_documents)
+        if self._parts.workspaces is not None and report.run_id:
+            await self._parts.storage.write(scope, partial(_drop_first_reads, run_id=target, rows=rows))
+        return report
 
     async def restore(self, scope: Scope, entry_id: str) -> RunReport:
         """Bring a retired entry back; no dream retires it for the same reason again.
@@ -400,6 +403,15 @@ def _report(name: str, accepted: int, refused: tuple[Refusal, ...], *, notes: No
         refused=refused,
         notes=notes,
     )
+
+
+def _drop_first_reads(unit: UnitOfWork, run_id: str, rows: Sequence[JournalRow]) -> None:
+    """Leave no record of a file that the run, which is taken back, was the first to read."""
+    books = dream_stores(unit)
+    run = books.runs.report(run_id)
+    if run is not None and run.finished_at is not None:
+        waiting = {row.document for row in books.outbox.waiting()}
+        drop_first_reads(unit, rows, (run.started_at, run.finished_at), waiting)
 
 
 def _without_barred(problem: str | None, rows: list[JournalRow]) -> tuple[list[Refusal], list[JournalRow]]:

@@ -72,12 +72,19 @@ def _has_leapt(view: PassView, context: DreamContext) -> bool:
     """Tell whether the clock may have leapt, and what is due has to wait for a second dream, or for a person.
 
     A clock that is years ahead makes everything due at once, and nothing brings back what is removed. So a dream long
-    after the one before removes nothing; the next one does, as does one that a person asks for.
+    after the one before, or after the last turn where there was none, removes nothing; nor does one before which the
+    clock was set back, since what was stored by the clock of then looks older than it is. The next dream removes it,
+    as does one that a person asks for.
     """
     before = next(view.books.history.dreams(), None)
-    if before is None or view.now - before.started_at <= context.options.retention.leap:
+    since = view.turns.newest_recorded() if before is None else before.started_at
+    leap = context.options.retention.leap
+    due = context.as_of - context.options.retention.turns
+    if since is None or not (view.now - since > leap or view.turns.is_set_back(recorded_before=due, by=leap)):
         return False
-    waited = any(one.name == context.pass_name and one.notes.get(_LEAPT) for one in before.passes)
+    waited = before is not None and any(
+        one.name == context.pass_name and one.notes.get(_LEAPT) for one in before.passes
+    )
     return not waited and not view.books.history.is_a_persons(context.run_id)
 
 

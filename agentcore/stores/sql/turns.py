@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, func, or_, select, update
@@ -215,6 +215,28 @@ class SqlTurnReader(SqlRecordReader[Turn]):
         """Return when the oldest turn was stored, or None."""
         oldest = self._connection.execute(select(func.min(turns.c.recorded_at)).where(self._mine)).scalar()
         return None if oldest is None else from_micros(oldest)
+
+    def newest_recorded(self) -> datetime | None:
+        """Return when the clock said that a turn was stored, at the latest; None if there is no turn."""
+        newest = self._connection.execute(select(func.max(turns.c.recorded_at)).where(self._mine)).scalar()
+        return None if newest is None else from_micros(newest)
+
+    def is_set_back(self, *, recorded_before: datetime, by: timedelta) -> bool:
+        """Tell whether a turn that says it was stored before an instant came after one that says much later.
+
+        Args:
+            recorded_before: The instant.
+            by: How much later at least.
+        """
+        due = select(turns.c.position, turns.c.recorded_at).where(
+            self._mine, turns.c.recorded_at < to_micros(recorded_before)
+        )
+        last = self._connection.execute(due.order_by(turns.c.position.desc()).limit(1)).one_or_none()
+        if last is None:
+            return False
+        later = turns.c.recorded_at > last.recorded_at + by // timedelta(microseconds=1)
+        came_first = select(turns.c.pk).where(self._mine, turns.c.position < last.position, later)
+        return self._connection.execute(came_first.limit(1)).first() is not None
 
     def _of(self, statement: S) -> S:
         """Return a statement of constants that sees no more than may be learnt from."""

@@ -225,6 +225,18 @@ class TurnContract:
         turns = [a_turn("a"), a_turn("b", recorded_at=START - DAY)]
         await storage.write(SCOPE, lambda unit: unit.turns.add(turns))
         expect_equal(await storage.read(SCOPE, lambda view: view.turns.oldest_recorded()), START - DAY)
+        expect_equal(await storage.read(OTHER_SCOPE, lambda view: view.turns.newest_recorded()), None)
+        expect_equal(await storage.read(SCOPE, lambda view: view.turns.newest_recorded()), a_turn("a").recorded_at)
+
+    async def test_a_clock_that_was_set_back_shows_in_the_order_of_turns(self, storage: Storage) -> None:
+        """What came later says that it was stored earlier."""
+        turns = [a_turn("a", recorded_at=START), a_turn("b", recorded_at=START - 9 * DAY)]
+        await storage.write(SCOPE, lambda unit: unit.turns.add(turns))
+        for before, by, is_so in ((START, DAY, True), (START, 9 * DAY, False), (START - 9 * DAY, DAY, False)):
+            found = await storage.read(
+                SCOPE, lambda view, before=before, by=by: view.turns.is_set_back(recorded_before=before, by=by)
+            )
+            expect_equal(found, is_so)
 
     async def test_a_deleted_turn_is_gone(self, storage: Storage) -> None:
         """Deletion counts what was there."""

@@ -1,9 +1,12 @@
 """Takes back what a dream did to a document, item by item where somebody else wrote in it since."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record
+from agentcore.stores.storage import UnitOfWork
 from agentcore.workspace.differences import difference, own_left
 from agentcore.workspace.document import Document
 from dream.domain.change import Change, JournalRow
@@ -37,6 +40,26 @@ def document_inverse(row: JournalRow, present: Record | None) -> Inverse:
     own = own_left((*stored.own, *(() if before is None else before.own)), redone.document)
     restored = replace(stored, content=redone.document.text, own=own)
     return Change[Record](before=stored, after=restored, reason=f"undo: {row.reason}"), refusal
+
+
+def drop_first_reads(
+    unit: UnitOfWork, rows: Sequence[JournalRow], during: tuple[datetime, datetime], waiting: Collection[str]
+) -> None:
+    """Remove the records of documents that say what a run was the first to read; their files are read anew.
+
+    Args:
+        unit: A transaction.
+        rows: What the run changed, which is taken back.
+        during: When it began and ended.
+        waiting: Names of documents that wait to be written.
+    """
+    read = [one for one in (row.record_before for row in rows) if isinstance(one, StoredDocument)]
+    for first in [one for one in (*read, *unit.documents.all()) if one.version == 1 and not one.own]:
+        if not during[0] <= first.updated_at <= during[1]:
+            continue
+        stored = unit.documents.get(first.id)
+        if stored is not None and first.id not in waiting and not stored.own and stored.content == first.content:
+            unit.documents.apply([(stored, None)])
 
 
 def _text(document: StoredDocument | None) -> str | None:

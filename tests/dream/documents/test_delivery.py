@@ -12,6 +12,7 @@ from scribe import Scribe, saying
 from agentcore.workspace import Document, GitUse, Remove, Workspaces
 from dream.cycle import Documents
 from dream.domain import PassOutcome, RunReport
+from dream.passes.exact_fold import ExactFold
 from dream.stores import dream_stores
 
 PERSON = "\ufeff# Notes\r\n\r\n* Bo likes tea\r\n* Cy moved"
@@ -39,10 +40,25 @@ async def test_a_run_writes_the_file_says_so_and_is_undone_byte_for_byte(shared:
     assert await waiting(shared) == 0
     undone = await shared.dreams.undo(report.run_id)
     assert file.read_bytes().decode() == PERSON
-    assert [line for line in (await shared.export()).splitlines() if b'"document"' in line] != []
-    assert before.count(b"\n") + 1 == (await shared.export()).count(b"\n")  # the record of the file as it was read
-    await shared.dreams.undo(undone.run_id)
+    assert await shared.export() == before  # not even the record of the file as it was first read
+    redone = await shared.dreams.undo(undone.run_id)
     assert file.read_bytes().decode() == written
+    await shared.dreams.undo(redone.run_id)
+    assert file.read_bytes().decode() == PERSON
+    assert await shared.export() == before
+
+
+async def test_the_undo_of_a_dream_that_first_read_a_file_and_left_it_leaves_no_record_of_it(
+    shared: World, folder: Path
+):
+    (folder / "MEMORY.md").write_text("- Bo likes tea\n")
+    await shared.add("Ana likes tea", "Ana likes  TEA.")
+    before = await shared.export()
+    report = await shared.run_passes(ExactFold())
+    assert report.changes > 0
+    assert b'"document"' in await shared.export()
+    await shared.dreams.undo(report.run_id)
+    assert await shared.export() == before
 
 
 async def test_a_file_that_was_not_there_is_gone_after_the_undo(shared: World, folder: Path):

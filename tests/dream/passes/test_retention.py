@@ -171,7 +171,7 @@ async def heard(world: World, session: str = "s1") -> list[str]:
 
 
 async def test_turns_stored_more_than_ninety_days_ago_are_dropped(world: World):
-    await say(world, turn(world, "old", consumed=True), turn(world, "new", days=89))
+    await say(world, turn(world, "old", consumed=True), turn(world, "new", days=30))
     done = await purge(world)
     assert (done.purged, done.notes) == (1, {"turns": 1})
     assert await heard(world) == ["new"]
@@ -187,6 +187,7 @@ async def test_unread_turns_that_had_to_go_are_reported_per_session(world: World
     world.options = keeping(step_size=2)
     unread = [turn(world, f"unread {number}", session=f"s{number % 2}") for number in range(5)]
     await say(world, turn(world, "read", consumed=True), *unread)
+    await say(world, turn(world, "lately", days=0))
     assert (await purge(world)).notes == {"turns": 6, "unread_turns_dropped": {"s0": 3, "s1": 2}}
 
 
@@ -207,7 +208,7 @@ async def test_beyond_the_bound_the_consumed_turns_go_first_and_then_the_oldest(
 
 async def test_dropped_turns_are_in_the_journal_and_in_the_count_of_an_undo(world: World):
     (gone,) = [turn(world, "a secret of old")]
-    await say(world, gone)
+    await say(world, gone, turn(world, "lately", days=0))
     run = await world.dreams.run()
     (row,) = await world.journal()
     assert (row.operation, row.kind.value, row.record_id) == ("purge", "turn", gone.id)
@@ -358,6 +359,29 @@ async def test_a_clock_that_is_put_right_in_between_has_removed_nothing(world: W
     world.clock.set(said + DAY)
     assert (await purge(world)).purged == 0
     assert await left(world) == {"recent"}
+
+
+async def test_a_first_dream_long_after_the_last_turn_removes_nothing_and_the_next_one_does(world: World):
+    await say(world, turn(world, "I like tea.", days=0))
+    world.clock.advance(1_000 * DAY)
+    assert (await purge(world)).notes == {"clock_leapt": 1}
+    assert await world.storage.read(world.scope, lambda view: view.turns.count()) == 1
+    world.clock.advance(timedelta(hours=1))
+    assert (await purge(world)).notes["turns"] == 1
+
+
+async def test_what_was_said_while_the_clock_was_set_back_is_not_removed_at_once(world: World):
+    right = world.clock.now()
+    await say(world, turn(world, "I like tea.", days=0))
+    await world.run_passes(ExactFold())
+    world.clock.set(right - 1_000 * DAY)
+    await say(world, turn(world, "I moved to Lisbon.", days=0))
+    world.clock.set(right + timedelta(hours=1))
+    await say(world, turn(world, "I like rye.", days=0))
+    assert (await purge(world)).notes == {"clock_leapt": 1}
+    assert await world.storage.read(world.scope, lambda view: view.turns.count()) == 3
+    world.clock.advance(timedelta(hours=1))
+    assert (await purge(world)).notes["turns"] == 1
 
 
 async def test_a_person_need_not_wait_for_a_second_dream(world: World):
