@@ -1,4 +1,4 @@
-"""Looks once, at a forget, for what else says the forgotten fact: in turns, other entries and feedback."""
+"""Looks once, at a forget, for what else says the forgotten fact: in turns, entries, feedback and skills."""
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
@@ -13,6 +13,7 @@ import orjson
 from agentcore.domain.conversation import Turn
 from agentcore.domain.evidence import SourceKind
 from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.records import RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.domain.text import normalise
 from agentcore.errors import UnknownRecordError
@@ -30,6 +31,7 @@ _TURNS: Final = 100
 """Turns that are looked at for each wording of the fact."""
 _ENTRIES: Final = 50
 _FEEDBACK: Final = 500
+_SKILLS: Final = 20
 _LONGEST: Final = 400
 """Characters of a text that the model is shown, and of a cited turn that is a wording of the fact."""
 _ANSWER: Final = 1_000
@@ -54,15 +56,15 @@ class Restatement:
     """Something else that says what a person wants forgotten.
 
     Args:
-        kind: Whether it is a turn, an entry or feedback.
+        kind: Whether it is a turn, an entry, feedback or a skill.
         id: Its id.
-        text: What it says; of a turn the sentences that say it.
+        text: What it says; of a turn or a skill the sentences that say it.
         speaker: Who said it, if that is known.
         likeness: How it says it.
         score: How alike the words are, 0 to 1.
     """
 
-    kind: SourceKind
+    kind: SourceKind | RecordKind
     id: str
     text: str
     speaker: str | None
@@ -77,12 +79,13 @@ def says_it(found: Iterable[Restatement]) -> SaysIt:
         turns={one.id: (one.text,) for one in chosen if one.kind is SourceKind.TURN},
         entries=tuple(one.id for one in chosen if one.kind is SourceKind.ENTRY),
         feedback=tuple(one.id for one in chosen if one.kind is SourceKind.FEEDBACK),
+        skills={one.id: (one.text,) for one in chosen if one.kind is RecordKind.SKILL},
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _TurnCandidate:
-    kind: SourceKind
+class _Said:
+    kind: SourceKind | RecordKind
     id: str
     text: str
     speaker: str | None
@@ -124,20 +127,22 @@ class RestatementFinder:
             near = await self._asked(self._chat, fact, order, near)
         return tuple(sorted([*map(_of_same_origin, beside), *near], key=lambda one: (-one.score, one.kind, one.id)))
 
-    async def _candidates(
-        self, scope: Scope, fact: StatedFact, talk: Iterable[Turn], known: set[str]
-    ) -> list[_TurnCandidate]:
+    async def _candidates(self, scope: Scope, fact: StatedFact, talk: Iterable[Turn], known: set[str]) -> list[_Said]:
         found = {turn.id: _of_turn(turn) for turn in talk}
         for text in fact.texts:
             for hit in await self._recall.turns.search(scope, text, k=_TURNS):
                 found.setdefault(hit.turn.id, _of_turn(hit.turn))
             for match in await self._recall.search(scope, text, k=_ENTRIES):
                 entry = match.entry
-                found.setdefault(entry.id, _TurnCandidate(SourceKind.ENTRY, entry.id, entry.content, None))
+                found.setdefault(entry.id, _Said(SourceKind.ENTRY, entry.id, entry.content, None))
+            for known_as in await self._recall.skills.search(scope, text, k=_SKILLS):
+                skill = known_as.skill
+                told = f"{skill.summary}\n{skill.content}"
+                found.setdefault(skill.id, _Said(RecordKind.SKILL, skill.id, told, None))
         noted = await self._storage.read(scope, lambda view: view.feedback.newest(limit=_FEEDBACK))
         for one in noted:
             text = f"{one.summary}\n{one.detail or ''}".strip()
-            found.setdefault(one.id, _TurnCandidate(SourceKind.FEEDBACK, one.id, text, None))
+            found.setdefault(one.id, _Said(SourceKind.FEEDBACK, one.id, text, None))
         return [one for one in found.values() if one.id not in known]
 
     async def _asked(
@@ -201,7 +206,7 @@ def _of_same_origin(one: MemoryEntry) -> Restatement:
     )
 
 
-def _judged(fact: StatedFact, one: _TurnCandidate) -> Restatement:
+def _judged(fact: StatedFact, one: _Said) -> Restatement:
     score, where = fact.likeness(one.text, one.speaker)
     wanted = {normalise(text) for text in fact.texts}
     is_equal = normalise(one.text) in wanted
@@ -219,8 +224,8 @@ def _says_it(one: Restatement) -> bool:
     return one.score >= ALIKE or one.likeness is Likeness.EQUAL
 
 
-def _of_turn(turn: Turn) -> _TurnCandidate:
-    return _TurnCandidate(SourceKind.TURN, turn.id, turn.content, turn.speaker)
+def _of_turn(turn: Turn) -> _Said:
+    return _Said(SourceKind.TURN, turn.id, turn.content, turn.speaker)
 
 
 def _talk(view: ReadView, cited: Collection[str]) -> list[Turn]:

@@ -39,9 +39,12 @@ _FAR: Final = 160
 _NEAR: Final = 100
 """Characters between a code and what it opens at most."""
 
-_DIGITS_TO_THE_END: Final = lazy_pattern(r"\d{2,8}[\"'»”」』]?\s*(?:[.,;!?)。，、！？|]|$|\n)")
+_DIGITS_TO_THE_END: Final = lazy_pattern(
+    r"\d{2,8}(?:です|だ|でした|である)?[よね]?[\"'»”」』]?\s*(?:[.,;!?)。，、！？|]|$|\n)"
+)
 _HAN_DIGITS: Final = lazy_pattern("(?:[零〇一二三四五六七八九幺两][・、， -]?){4,}")
 _PIECE: Final = lazy_pattern(r"[^\W_]+")
+_FOUR_DIGITS: Final = lazy_pattern(r"(?<![\w.,/-])\d(?:\s?[-–·/]\s?\d){3,}+(?![\w/])")
 _BEHIND_ADDRESS: Final = lazy_pattern(r"(?:@[\w-]+\.\w{2,}\s*(?:[/|,;:]\s*|\s\p{L}{1,3}\s)|[\w.@-]{3,}\s+/\s+)[\"'`]?$")
 _SPELLED: Final = lazy_pattern(
     rf"(?<![\w-])[^\W_{UNSPACED}](?:(?:\s?[-–·・,]\s?|\s)(?:[^\W_{UNSPACED}]|[!@#$%&*+])(?!\w)){{4,}}+"
@@ -107,7 +110,26 @@ class _Statement:
 
     def tells(self) -> bool:
         """Tell whether it tells a secret."""
-        return any(self._is_value(part) for part in self._parts()) or self._spells_one() or self._dials()
+        parts = list(self._parts())
+        return any(map(self._is_value, parts)) or self._is_worked_out(parts) or self._spells_one() or self._dials()
+
+    def _is_worked_out(self, parts: Sequence[Part]) -> bool:
+        """Tell whether it is told how a secret is made of the usual one, or of what others can find out, and a number."""
+        is_named = self._has("passwords") or (self._has("as_before") and self._has("logins") and self._has("entering"))
+        if not is_named or self._text.plain[self._start : self._end + 1].rstrip().endswith(("?", "？")):
+            return False
+        says_what = self._has("links") or self._has("using") or ":" in self._text.plain[self._start : self._end]
+        numbers = [part for part in parts if part.shape is not Shape.WORD]
+        if self._has("as_before"):
+            words = _PIECE.findall(self._text.folded[self._start : self._end])
+            return bool(numbers) or any(word in secret_words("digits") for word in words)
+        is_told = says_what or any(part.shape is Shape.MIXED and is_long(part) for part in numbers)
+        return self._has("derived") and is_told and any(digits_in(part.text) > 1 for part in numbers)
+
+    def _stands_alone(self, part: Part) -> bool:
+        """Tell whether a number ends what is said, right behind a secret and what it opens: `the PIN of my card 4711`."""
+        ends = _ENDS.match(self._text.plain, part.end) is not None
+        return part.shape is Shape.DIGITS and 3 < digits_in(part.text) < 9 and ends
 
     def _parts(self) -> Iterator[Part]:
         for match in PART.finditer(self._text.plain, self._start, self._end):
@@ -135,7 +157,7 @@ class _Statement:
         """Tell whether a value stands behind a word that is secret by its name."""
         if self._before("passwords", part.start):
             if by in {"logins", "locks"}:
-                return part.shape is Shape.MIXED and len(part.text) >= _LEAST_UNNAMED
+                return (part.shape is Shape.MIXED and len(part.text) >= _LEAST_UNNAMED) or self._stands_alone(part)
             least = 3 if by in {"passwords", "links", ":"} else 4
             return digits_in(part.text) >= least if part.shape is Shape.DIGITS else len(part.text) > 3
         if self._before("tokens", part.start):
@@ -208,7 +230,7 @@ class _Statement:
         plain, end = self._text.plain, part.start + len(part.text)
         digits = _DIGITS_TO_THE_END.match(plain, end)
         is_run = digits is not None and regex.match(f"[{UNSPACED}]", part.text) is not None
-        return is_run and self._before("passwords", part.start) and self._introduced_by(part.start) == ":"
+        return is_run and self._before("passwords", part.start) and self._introduced_by(part.start) in {":", "links"}
 
     def _is_followed(self, part: Part) -> bool:
         """Tell whether it is said behind a value that this is a secret: `4711 is my PIN`."""
@@ -288,7 +310,9 @@ class _Statement:
         if not is_named:
             return False
         plain = self._text.plain[self._start : self._end]
-        if _SPELLED.search(plain) is not None or (is_secret and _HAN_DIGITS.search(plain) is not None):
+        if _SPELLED.search(plain) is not None or (is_secret and _FOUR_DIGITS.search(plain) is not None):
+            return True
+        if is_secret and _HAN_DIGITS.search(plain) is not None:
             return True
         if self._has("signs") and self._has("passwords") and any(map(str.isdigit, plain)):
             return self._has("links") or ":" in plain
@@ -300,7 +324,7 @@ class _Statement:
             return False
         turns = self._by_kind.get("turns", [])
         told = [start for start in turns if _TURNED.match(self._text.folded, start) is not None]
-        return len(told) > 2
+        return len(told) > (1 if self._has("passwords") or self._has("safes") else 2)
 
 
 _LEAST_NAME: Final = 5

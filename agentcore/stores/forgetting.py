@@ -60,12 +60,14 @@ class Forgotten:
         restored: Ids of sources brought back because a merge that held them had to go.
         withheld: Ids of turns that say it, which nobody is told any longer.
         redacted: Ids of those of them whose text was redacted.
+        skills: Ids of skills that lost what they said of it.
     """
 
     removed: tuple[str, ...]
     restored: tuple[str, ...]
     withheld: tuple[str, ...] = ()
     redacted: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +78,13 @@ class SaysIt:
         turns: The sentences of each turn that say it, by its id; none where all of it goes.
         entries: Ids of entries that say it in other words.
         feedback: Ids of feedback that says it.
+        skills: The sentences of each skill that say it, by its id.
     """
 
     turns: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     entries: Sequence[str] = ()
     feedback: Sequence[str] = ()
+    skills: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,9 +105,14 @@ class UndoService:
         opening = asked_for(self._parts, scope, RunKind.UNDO, target)
         has_documents = any(row.kind is RecordKind.DOCUMENT for row in rows)
         report = await carry_out(self._parts, self._options, opening, take_back, reads_documents=has_documents)
-        if self._parts.workspaces is not None and report.run_id:
-            await self._parts.storage.write(scope, partial(_drop_first_reads, run_id=target, rows=rows))
+        await self._drop_first_reads(report, rows)
         return report
+
+    async def _drop_first_reads(self, report: RunReport, rows: Sequence[JournalRow]) -> None:
+        """Leave no record of a file that the run, which *report* took back, was the first to read."""
+        if self._parts.workspaces is not None and report.run_id and report.target is not None:
+            drop = partial(_drop_first_reads, run_id=report.target, rows=rows)
+            await self._parts.storage.write(report.scope, drop)
 
     async def restore(self, scope: Scope, entry_id: str) -> RunReport:
         """Bring a retired entry back; no dream retires it for the same reason again.

@@ -4,7 +4,7 @@ What was derived from the text alone goes with it. A merge that also holds other
 took the place of are brought back first. Turns that say it are withheld, and the sentences that say it are redacted.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 import orjson
@@ -21,11 +21,13 @@ from agentcore.stores.forgetting import Forgotten, SaysIt, Tombstone, TombstoneK
 from agentcore.stores.sql.card import SqlCardStore
 from agentcore.stores.sql.entries import SqlEntryStore
 from agentcore.stores.sql.erase import SqlErasureStore
+from agentcore.stores.sql.forget_skills import forget_in_skills
 from agentcore.stores.sql.questions import SqlQuestionStore
 from agentcore.stores.sql.redact import corrections_of, delete_feedback, delete_session_signals, redact
 from agentcore.stores.sql.schema import entries, forgotten, turns
-from agentcore.stores.sql.scrub import says, scrub
+from agentcore.stores.sql.scrub import scrub
 from agentcore.stores.sql.settings import SqlImportLedger
+from agentcore.stores.sql.stored_texts import TextFilter, says
 from agentcore.stores.sql.tombstones import SqlTombstoneStore, is_hashed
 from agentcore.stores.sql.transaction import Transaction, chunks
 from agentcore.stores.sql.withheld import SqlWithheldStore
@@ -68,7 +70,7 @@ def forget(
     if choice is not TurnsChoice.NONE:
         redact(transaction, withheld, doomed.values(), also.turns)
     redacted = () if choice is TurnsChoice.NONE else withheld
-    return _remove(transaction, doomed, spared, withheld, redacted)
+    return _remove(transaction, doomed, spared, withheld, redacted, chosen=also.skills)
 
 
 def forget_turns(transaction: Transaction, *, turn_id: str | None = None, session_id: str | None = None) -> Forgotten:
@@ -136,10 +138,14 @@ def _remove(
     spared: Iterable[MemoryEntry],
     said: tuple[str, ...],
     redacted: tuple[str, ...],
+    *,
+    chosen: Mapping[str, Sequence[str]] | None = None,
 ) -> Forgotten:
     """Scrub every copy of the doomed entries and of what the turns *said*, and delete the entries."""
     card = SqlCardStore(transaction)
     lines = {*card.resting_on(doomed), *card.saying([gone.content for gone in doomed.values()])}
+    told = {text for one in doomed.values() for text in (one.content, *(piece.sentence for piece in one.evidence))}
+    skills = forget_in_skills(transaction, told, chosen or {})
     scrub(transaction, {one.id: one.content for one in (*doomed.values(), *lines)}, said)
     card.delete([line.id for line in lines])
     SqlQuestionStore(transaction).release(doomed)
@@ -150,7 +156,7 @@ def _remove(
     SqlErasureStore(transaction).note_forget()
     transaction.forgot = True
     restored = tuple(source.id for source in spared)
-    return Forgotten(removed=tuple(sorted(doomed)), restored=restored, withheld=said, redacted=redacted)
+    return Forgotten(removed=tuple(sorted(doomed)), restored=restored, withheld=said, redacted=redacted, skills=skills)
 
 
 def _bury(transaction: Transaction, kind: TombstoneKind, ids: Iterable[str], *, whole: bool = True) -> None:
@@ -258,10 +264,14 @@ def _saying(transaction: Transaction, wanted: Collection[str]) -> set[str]:
     said = select(turns.c.id, turns.c.content).where(
         turns.c.scope_id == transaction.scope_id, func.length(turns.c.content) >= shortest
     )
-    rows = transaction.connection.execute(said)
-    found = {str(turn_id) for turn_id, content in rows if normalise(str(content)) in wanted}
+    kept_by = TextFilter.of(wanted)
+    rows = transaction.connection.execute(said.where(kept_by.condition(transaction, turns.c.content)))
+    found = {
+        str(turn_id) for turn_id, content in rows if kept_by.lets_pass(content) and normalise(str(content)) in wanted
+    }
     kept = select(entries.c.evidence).where(entries.c.scope_id == transaction.scope_id, entries.c.evidence.is_not(None))
-    for evidence in transaction.connection.execute(kept).scalars():
+    kept = kept.where(kept_by.condition(transaction, entries.c.evidence))
+    for evidence in filter(kept_by.lets_pass, transaction.connection.execute(kept).scalars()):
         pieces = [one for one in map(evidence_of, orjson.loads(evidence)) if one.source.kind is SourceKind.TURN]
         found.update(one.source.id for one in pieces if says(one.sentence, wanted))
     return found

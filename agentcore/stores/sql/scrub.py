@@ -2,17 +2,16 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import orjson
 from sqlalchemy import Column, ColumnElement, Table, delete, func, insert, or_, select, update
 
-from agentcore.domain.evidence import Evidence, SourceKind, SourceRef
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.records import RecordKind, evidence_of
 from agentcore.domain.temporal import to_micros
-from agentcore.domain.text import fold_key, normalise, without_hidden
+from agentcore.domain.text import fold_key, without_hidden
 from agentcore.stores.forgetting import TombstoneKind
 from agentcore.stores.sql.access import forget_receipts
 from agentcore.stores.sql.entries import SqlEntryStore
@@ -36,6 +35,7 @@ from agentcore.stores.sql.schema import (
 )
 from agentcore.stores.sql.settings import SqlForgottenReader
 from agentcore.stores.sql.stored_prompts import StoredPrompts
+from agentcore.stores.sql.stored_texts import ForgottenSentences, is_telling
 from agentcore.stores.sql.tombstones import SqlTombstoneReader
 from agentcore.stores.sql.transaction import Transaction, chunks, contains, encode, is_retired
 from agentcore.stores.sql.withheld import forget_refused_texts
@@ -153,7 +153,7 @@ def without_forgotten_lines(transaction: Transaction, content: str, texts: Colle
     """
     keys = SqlForgottenReader(transaction).contains(_line_keys(content)) | {fold_key(text) for text in texts}
     named = SqlTombstoneReader(transaction).of(TombstoneKind.ENTRY, _SOURCE.findall(content))
-    return _without(content, named.keys(), keys, [*filter(_is_telling, texts)])
+    return _without(content, named.keys(), keys, [*filter(is_telling, texts)])
 
 
 def _said_in(line: str) -> str:
@@ -183,8 +183,6 @@ QUOTED = "It quoted what a person asked to forget."
 _MENTIONS = 50
 """Texts searched for in one statement; databases bound the depth of an expression."""
 
-_SHORTEST = 8
-_NO_NAME = re.compile(r"[^a-z_-]")
 _QUOTING = (
     journal.c.reason,
     runs.c.report,
@@ -211,7 +209,7 @@ def scrub(transaction: Transaction, gone: Mapping[str, str], turn_ids: Collectio
         turn_ids: Turns that are withheld: what waits to be learnt from them is not learnt, and their sentences leave
             the evidence of other entries.
     """
-    _scrub_rows(transaction, _journal_rows(transaction, gone) | _lost_rows(transaction, turn_ids))
+    scrub_rows(transaction, _journal_rows(transaction, gone) | _lost_rows(transaction, turn_ids))
     _forget_sentences(transaction, gone, turn_ids)
     for chunk in chunks(sorted(turn_ids), _MENTIONS):
         ids, named = [_json(turn_id) for turn_id in chunk], [_reference(turn_id, "turn") for turn_id in chunk]
@@ -227,11 +225,11 @@ def scrub(transaction: Transaction, gone: Mapping[str, str], turn_ids: Collectio
     forget_refused_texts(transaction, gone, turn_ids)
     # A document holds a text without the characters that nobody sees.
     forms = {form for text in gone.values() for form in (text, without_hidden(text))}
-    telling = sorted(filter(_is_telling, forms))
+    telling = sorted(filter(is_telling, forms))
     scrub_documents(transaction, gone, telling)
     forget_promotions(transaction, gone)
     told = [*(_json(text)[1:-1] for text in telling), *map(cited, gone)]
-    _scrub_rows(transaction, document_rows(transaction, told) | _line_rows(transaction, gone, telling))
+    scrub_rows(transaction, document_rows(transaction, told) | _line_rows(transaction, gone, telling))
     forget_receipts(transaction, {*gone, *turn_ids})
     _forget_prompts(transaction, {form for text in telling for form in _written(text)})
     for text in telling:
@@ -285,7 +283,8 @@ def _existing(transaction: Transaction, ids: Collection[str]) -> set[str]:
     return found
 
 
-def _scrub_rows(transaction: Transaction, keys: Collection[int]) -> None:
+def scrub_rows(transaction: Transaction, keys: Collection[int]) -> None:
+    """Take the images out of these rows of the journal."""
     for chunk in chunks(sorted(keys)):
         rows = journal.c.pk.in_(chunk)
         # A fingerprint is an unsalted hash of the text: whoever guesses the text could prove the guess.
@@ -358,17 +357,6 @@ def _mentions(columns: Iterable[ColumnElement[str]], texts: Collection[str]) -> 
     return or_(*(contains(column, text) for column in columns for text in texts))
 
 
-def _is_telling(text: str) -> bool:
-    """Tell whether the text can be searched for: short ones and bare names would hit keys and pass names too."""
-    return len(text) >= _SHORTEST and _NO_NAME.search(text) is not None
-
-
-def says(sentence: str, texts: Collection[str]) -> bool:
-    """Tell whether a sentence is one of these normalised texts, or holds one that is long enough to be searched for."""
-    said = normalise(sentence)
-    return any(text in said if _is_telling(text) else text == said for text in texts)
-
-
 def _json(text: str) -> str:
     return orjson.dumps(text).decode()
 
@@ -377,30 +365,14 @@ def _reference(record_id: str, kind: str = "entry") -> str:
     return f'"{kind}:{record_id}"'
 
 
-@dataclass(frozen=True, slots=True)
-class _ForgottenSentences:
-    """Tells which evidence has to go: what forgotten records said, and what says a forgotten text.
-
-    Args:
-        sources: The records that are forgotten or withheld.
-        texts: The forgotten texts, normalised.
-    """
-
-    sources: frozenset[SourceRef]
-    texts: frozenset[str]
-
-    def hold(self, one: Evidence) -> bool:
-        return one.source in self.sources or says(one.sentence, self.texts)
-
-
 def _forget_sentences(transaction: Transaction, gone: Mapping[str, str], turn_ids: Collection[str]) -> None:
     """Take forgotten sentences out of the evidence of entries that stay, and out of the journal's images of entries."""
-    turn_refs = (SourceRef(SourceKind.TURN, turn_id) for turn_id in turn_ids)
-    sources = frozenset([*turn_refs, *(SourceRef(SourceKind.ENTRY, entry_id) for entry_id in gone)])
-    forgotten = _ForgottenSentences(sources, frozenset(map(normalise, gone.values())))
+    forgotten = ForgottenSentences.of(gone, turn_ids)
     mine = select(entries.c.id, entries.c.evidence).where(entries.c.scope_id == transaction.scope_id)
-    rows = transaction.connection.execute(mine.where(entries.c.evidence.is_not(None)))
-    told = [row.id for row in rows if row.id not in gone and _kept(orjson.loads(row.evidence), forgotten) is not None]
+    said = forgotten.filter.condition(transaction, entries.c.evidence)
+    rows = transaction.connection.execute(mine.where(entries.c.evidence.is_not(None), said))
+    read = [row for row in rows if forgotten.filter.lets_pass(row.evidence) and row.id not in gone]
+    told = [row.id for row in read if _kept(orjson.loads(row.evidence), forgotten) is not None]
     store = SqlEntryStore(transaction)
     store.replace([(entry, _without_sentences(entry, forgotten)) for entry in store.get_many(told)])
     for chunk in chunks(told, _MENTIONS):
@@ -418,17 +390,17 @@ def _forget_quotations(transaction: Transaction, turn_ids: Collection[str]) -> N
         transaction.connection.execute(update(journal).where(mine, citing).values(reason=QUOTED))
 
 
-def _without_sentences(entry: MemoryEntry, forgotten: _ForgottenSentences) -> MemoryEntry:
+def _without_sentences(entry: MemoryEntry, forgotten: ForgottenSentences) -> MemoryEntry:
     return replace(entry, evidence=tuple(one for one in entry.evidence if not forgotten.hold(one)))
 
 
-def _kept(evidence: list[dict[str, Any]], forgotten: _ForgottenSentences) -> list[dict[str, Any]] | None:
+def _kept(evidence: list[dict[str, Any]], forgotten: ForgottenSentences) -> list[dict[str, Any]] | None:
     """Return what stays of *evidence*; None if all of it does."""
     kept = [one for one in evidence if not forgotten.hold(evidence_of(one))]
     return None if len(kept) == len(evidence) else kept
 
 
-def _redact_images(transaction: Transaction, forgotten: _ForgottenSentences) -> None:
+def _redact_images(transaction: Transaction, forgotten: ForgottenSentences) -> None:
     about = select(journal).where(
         journal.c.scope_id == transaction.scope_id, journal.c.record_kind == RecordKind.ENTRY.value
     )
@@ -439,11 +411,9 @@ def _redact_images(transaction: Transaction, forgotten: _ForgottenSentences) -> 
             transaction.connection.execute(update(journal).where(journal.c.pk == row.pk).values(images))
 
 
-def _redacted(image: str | None, forgotten: _ForgottenSentences) -> str | None:
-    if image is None or _EVIDENCE not in image:
+def _redacted(image: str | None, forgotten: ForgottenSentences) -> str | None:
+    if image is None or _EVIDENCE not in image or not forgotten.filter.lets_pass(image):
         return image
     values = orjson.loads(image)
     kept = _kept(values.pop("evidence"), forgotten)
-    if kept is None:
-        return image
-    return encode(values | {"evidence": kept} if kept else values)
+    return image if kept is None else encode(values | {"evidence": kept} if kept else values)

@@ -83,7 +83,8 @@ async def _forget_entry(host: Host, session: CliSession, prefix: str, choice: Tu
         if not session.screen.confirm(forgetting_lines(gone, preview, found, choice, session.screen.width)):
             return
     done = await memory.forget(entry_id, turns=choice, says_it=meant)
-    left = [] if choice is TurnsChoice.ALL else [one for one in found if one.id not in {*done.withheld, *done.removed}]
+    gone_too = {*done.withheld, *done.removed, *done.skills}
+    left = [] if choice is TurnsChoice.ALL else [one for one in found if one.id not in gone_too]
     await _show(host, session, done, left, choice)
 
 
@@ -107,6 +108,7 @@ async def _show(
         "restored": list(done.restored),
         "withheld": list(done.withheld),
         "redacted": list(done.redacted),
+        "skills": list(done.skills),
         "turns": choice.value,
         "left": [{"kind": one.kind.value, "id": one.id, "likeness": one.likeness.value} for one in left],
         "untouched": list(OUT_OF_REACH),

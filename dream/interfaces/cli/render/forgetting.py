@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.evidence import SourceKind
+from agentcore.domain.records import RecordKind
 from agentcore.hosting.restatements import Likeness
 from agentcore.stores.forgetting import TurnsChoice
 from dream.interfaces.cli.render.entries import entry_lines
@@ -27,7 +28,11 @@ _SAID: Final = {
     Likeness.ORIGIN: "learnt from the same sentence",
     Likeness.MODEL: "other words, as the model reads them",
 }
-_CALLED: Final = {SourceKind.TURN: ("turn", "turns"), SourceKind.ENTRY: ("entry", "entries")}
+_CALLED: Final = {
+    SourceKind.TURN: ("turn", "turns"),
+    SourceKind.ENTRY: ("entry", "entries"),
+    RecordKind.SKILL: ("skill", "skills"),
+}
 
 
 def forgetting_lines(
@@ -40,6 +45,9 @@ def forgetting_lines(
         yield from entry_lines(entry, width)
     if meant.restored:
         yield Line(f"Brought back, since only their merge goes: {counted(len(meant.restored), 'entry', 'entries')}.")
+    if meant.skills:
+        told = f"{counted(len(meant.skills), 'skill')} will lose what they say of it: {', '.join(meant.skills)}."
+        yield from paragraph(told, width)
     if choice is TurnsChoice.NONE:
         yield from paragraph("No turn is redacted: whoever reads the log or an export finds it there.", width)
     if found:
@@ -83,6 +91,9 @@ def forgotten_lines(
         told = f"Withheld from recall and from dreams: {turns} of the conversation log"
         redacted = f"{len(done.redacted)} of them redacted" if done.redacted else "none of them redacted"
         yield from paragraph(f"{told}, {redacted}.", width)
+    if done.skills:
+        told = f"Taken out of {counted(len(done.skills), 'skill')}: {', '.join(map(one_line, done.skills))}."
+        yield from paragraph(told, width)
     if left:
         yield from paragraph(f"Found and left as they are: {', '.join(_counts(left))}.", width, tone=Tone.WARNING)
     yield from paragraph(

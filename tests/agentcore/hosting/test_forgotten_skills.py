@@ -1,0 +1,57 @@
+"""What a person had forgotten leaves the skills that say it, and no undo or export brings it back."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agentcore import AgentHostBuilder, Host
+from agentcore.domain.records import RecordKind
+from agentcore.hosting.restatements import says_it
+
+FACT = "Ana keeps her spare key under the zinc bucket"
+STEPS = f"1. Ring the bell.\n2. {FACT}. Then wait.\n3. Greet the dog.\n"
+
+
+@pytest.fixture
+async def host(tmp_path: Path) -> AsyncIterator[Host]:
+    async with AgentHostBuilder(tmp_path / "data").with_memory().with_skills().build() as opened:
+        yield opened
+
+
+async def content(host: Host) -> str:
+    skill = await host.skills.get("visits/ana")
+    assert skill is not None
+    return skill.content
+
+
+async def test_a_skill_loses_the_sentence_that_says_a_forgotten_text_and_keeps_its_other_steps(host: Host):
+    await host.skills.save("visits/ana", summary=f"{FACT}", content=STEPS)
+    entry = await host.memory.remember(FACT)
+    assert len((await host.memory.preview_forget(entry.id)).skills) == 1
+    assert await content(host) == STEPS.strip()
+    done = await host.memory.forget(entry.id)
+    skill = await host.skills.get("visits/ana")
+    assert skill is not None
+    assert done.skills == (skill.id,)
+    assert skill.content == "1. Ring the bell.\n2. Then wait.\n3. Greet the dog."
+    assert "zinc" not in skill.summary
+
+
+async def test_what_a_skill_says_in_much_the_same_words_is_found_and_goes_if_it_is_chosen(host: Host):
+    told = "Under the zinc bucket Ana keeps her spare key"
+    await host.skills.save("visits/ana", summary="How to visit.", content=f"1. Ring the bell.\n2. {told}.\n")
+    entry = await host.memory.remember(FACT)
+    found = await host.memory.restatements(entry.id)
+    assert [one.kind for one in found] == [RecordKind.SKILL]
+    await host.memory.forget(entry.id, turns="all", says_it=says_it(found))
+    assert await content(host) == "1. Ring the bell.\n"
+
+
+async def test_a_skill_of_which_nothing_is_left_is_deleted_and_no_file_holds_it(host: Host, tmp_path: Path):
+    await host.skills.save("key", summary="Where it is.", content=f"{FACT}.")
+    entry = await host.memory.remember(FACT)
+    await host.memory.forget(entry.id)
+    assert await host.skills.list() == []
+    held = [path.name for path in (tmp_path / "data").rglob("*") if path.is_file() and b"zinc" in path.read_bytes()]
+    assert held == []
