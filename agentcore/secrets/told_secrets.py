@@ -114,7 +114,7 @@ class _Statement:
         return any(map(self._is_value, parts)) or self._is_worked_out(parts) or self._spells_one() or self._dials()
 
     def _is_worked_out(self, parts: Sequence[Part]) -> bool:
-        """Tell whether it is told how a secret is made of the usual one, or of what others can find out, and a number."""
+        """Tell whether it is told how a secret is made of the usual one or of what others can find out."""
         is_named = self._has("passwords") or (self._has("as_before") and self._has("logins") and self._has("entering"))
         if not is_named or self._text.plain[self._start : self._end + 1].rstrip().endswith(("?", "？")):
             return False
@@ -127,7 +127,7 @@ class _Statement:
         return self._has("derived") and is_told and any(digits_in(part.text) > 1 for part in numbers)
 
     def _stands_alone(self, part: Part) -> bool:
-        """Tell whether a number ends what is said, right behind a secret and what it opens: `the PIN of my card 4711`."""
+        """Tell whether a number ends what is said, right behind what a secret opens: `the PIN of my card 4711`."""
         ends = _ENDS.match(self._text.plain, part.end) is not None
         return part.shape is Shape.DIGITS and 3 < digits_in(part.text) < 9 and ends
 

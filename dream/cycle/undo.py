@@ -87,8 +87,7 @@ class UndoService:
             *batches, last = [*_newest_first(mine, self._options.step_size)] or [()]
             for batch in batches:
                 await run.write(partial(take, rows=batch), origin=Origin.UNDO)
-            # Nobody has to read those again.
-            touched = [row.record_id for row in mine if _is_read_again(row)]
+            touched = [row.record_id for row in mine if _is_read_again(row)]  # nobody has to read those again
             names = sorted({step.pass_name for step in steps})
             wholly = {name: number is None and pass_name in {None, name, name.partition("/")[0]} for name in names}
 
@@ -99,20 +98,14 @@ class UndoService:
 
             # At once: a kill in between would leave what is back to be overlooked.
             await run.write(finish, origin=Origin.UNDO)
-            refused = (*undone.refused, *barred)
-            run.passes.append(_report(UNDO, undone.restored, refused, notes=undone.notes))
+            run.passes.append(_report(UNDO, undone.restored, (*undone.refused, *barred), notes=undone.notes))
 
         opening = asked_for(self._parts, scope, RunKind.UNDO, target)
-        has_documents = any(row.kind is RecordKind.DOCUMENT for row in rows)
-        report = await carry_out(self._parts, self._options, opening, take_back, reads_documents=has_documents)
-        await self._drop_first_reads(report, rows)
+        reads = any(row.kind is RecordKind.DOCUMENT for row in rows)
+        report = await carry_out(self._parts, self._options, opening, take_back, reads_documents=reads)
+        if report.run_id:
+            await self._parts.storage.write(scope, partial(drop_first_reads, run_id=target, rows=rows))
         return report
-
-    async def _drop_first_reads(self, report: RunReport, rows: Sequence[JournalRow]) -> None:
-        """Leave no record of a file that the run, which *report* took back, was the first to read."""
-        if self._parts.workspaces is not None and report.run_id and report.target is not None:
-            drop = partial(_drop_first_reads, run_id=report.target, rows=rows)
-            await self._parts.storage.write(report.scope, drop)
 
     async def restore(self, scope: Scope, entry_id: str) -> RunReport:
         """Bring a retired entry back; no dream retires it for the same reason again.
@@ -408,15 +401,6 @@ def _report(name: str, accepted: int, refused: tuple[Refusal, ...], *, notes: No
         refused=refused,
         notes=notes,
     )
-
-
-def _drop_first_reads(unit: UnitOfWork, run_id: str, rows: Sequence[JournalRow]) -> None:
-    """Leave no record of a file that the run, which is taken back, was the first to read."""
-    books = dream_stores(unit)
-    run = books.runs.report(run_id)
-    if run is not None and run.finished_at is not None:
-        waiting = {row.document for row in books.outbox.waiting()}
-        drop_first_reads(unit, rows, (run.started_at, run.finished_at), waiting)
 
 
 def _without_barred(problem: str | None, rows: list[JournalRow]) -> tuple[list[Refusal], list[JournalRow]]:

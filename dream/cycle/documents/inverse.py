@@ -1,8 +1,7 @@
 """Takes back what a dream did to a document, item by item where somebody else wrote in it since."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record
@@ -12,6 +11,7 @@ from agentcore.workspace.document import Document
 from dream.domain.change import Change, JournalRow
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import NotUndone
+from dream.stores import dream_stores
 from dream.stores.journal import DOCUMENT_CHANGED
 
 Inverse = tuple[Change[Record] | None, Refusal | None]
@@ -42,20 +42,22 @@ def document_inverse(row: JournalRow, present: Record | None) -> Inverse:
     return Change[Record](before=stored, after=restored, reason=f"undo: {row.reason}"), refusal
 
 
-def drop_first_reads(
-    unit: UnitOfWork, rows: Sequence[JournalRow], during: tuple[datetime, datetime], waiting: Collection[str]
-) -> None:
+def drop_first_reads(unit: UnitOfWork, run_id: str, rows: Sequence[JournalRow]) -> None:
     """Remove the records of documents that say what a run was the first to read; their files are read anew.
 
     Args:
         unit: A transaction.
-        rows: What the run changed, which is taken back.
-        during: When it began and ended.
-        waiting: Names of documents that wait to be written.
+        run_id: The run, which was taken back.
+        rows: What it had changed.
     """
+    books = dream_stores(unit)
+    run = books.runs.report(run_id)
+    if run is None or run.finished_at is None:
+        return
+    waiting = {row.document for row in books.outbox.waiting()}
     read = [one for one in (row.record_before for row in rows) if isinstance(one, StoredDocument)]
     for first in [one for one in (*read, *unit.documents.all()) if one.version == 1 and not one.own]:
-        if not during[0] <= first.updated_at <= during[1]:
+        if not run.started_at <= first.updated_at <= run.finished_at:
             continue
         stored = unit.documents.get(first.id)
         if stored is not None and first.id not in waiting and not stored.own and stored.content == first.content:
