@@ -36,6 +36,7 @@ class ScopeStatus:
         revision: The scope's revision.
         backlog: How many items each pass has to look at now; 0 for a pass that cannot tell.
         proposals: How many proposals of each pass wait for a person.
+        questions: How many questions wait for a person.
         waits: What the exchanges of each pass with the model wait for, how many and since when.
         last_steps: When each pass last took a step.
         last_dream_at: When the newest finished dream ended.
@@ -54,6 +55,7 @@ class ScopeStatus:
     revision: int
     backlog: dict[str, int]
     proposals: dict[str, int]
+    questions: int
     waits: tuple[WaitingCount, ...]
     last_steps: dict[str, datetime]
     last_dream_at: datetime | None
@@ -75,6 +77,7 @@ class ScopeStatus:
             "revision": self.revision,
             "backlog": self.backlog,
             "proposals": self.proposals,
+            "questions": self.questions,
             "waits": [{"pass": one.pass_name, **one.to_json()} for one in self.waits],
             "last_steps": {name: to_text(instant) for name, instant in self.last_steps.items()},
             "last_dream_at": None if self.last_dream_at is None else to_text(self.last_dream_at),
@@ -103,6 +106,7 @@ def read_scope_status(view: ReadView, schedule: ScheduleStatus, alarm_after: int
         revision=view.revision,
         backlog=schedule.backlog,
         proposals=books.proposals.counts(),
+        questions=len(view.questions.waiting()),
         waits=tuple(books.waiting.counts()),
         last_steps={name: entry.completed_at for name, entry in sorted(books.ledger.entries().items())},
         last_dream_at=None if last_run is None else last_run.finished_at,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
 
 from agentcore.domain.conversation import ConversationSession
-from agentcore.domain.records import entry_json
+from agentcore.domain.records import entry_json, text_of
 from agentcore.domain.temporal import to_text
 from dream.domain.usage import UsageRow, summed
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from agentcore.recall.results import DenseScore, Explanation, Hit
     from agentcore.stores.forgetting import Forgotten
     from dream.cycle.dreams import Dreams
-    from dream.domain.report import RunReport
+    from dream.domain.change import JournalRow
+    from dream.domain.plan import Plan
+    from dream.domain.report import PassReport, RunReport
     from dream.domain.session import DreamSession
 
 
@@ -98,6 +101,50 @@ async def dreaming_status_json(dreams: Dreams) -> dict[str, Any]:
         "latest_run": await run_json(dreams, latest[0]) if latest else None,
         "pending_count": len(await dreams.proposals()),
     }
+
+
+_MOST_TEXT: Final = 240
+_MOST_REFUSED: Final = 5
+
+
+def plan_json(plan: Plan, most_changes: int) -> dict[str, Any]:
+    """Return a plan in short: a sentence, the passes that would do something, and *most_changes* changes at most."""
+    report, rows = plan.report, plan.rows
+    busy = [one for one in report.passes if one.accepted or one.proposed or one.purged or one.refused]
+    by_pass = Counter(row.pass_name for row in rows)
+    told = ", ".join(f"{name} {count:,}" for name, count in by_pass.items())
+    summary = f"It would change {len(rows):,} records" + (f": {told}" if told else "")
+    return {
+        "summary": f"{summary}. Nothing was changed; a person applies the plan.",
+        "plan_id": plan.plan_id,
+        "outcome": report.outcome.value,
+        "passes": [_pass_in_short(one) for one in busy],
+        "changes_planned": [_row_in_short(row) for row in rows[:most_changes]],
+        "changes_left_out": max(0, len(rows) - most_changes),
+    }
+
+
+def _pass_in_short(one: PassReport) -> dict[str, Any]:
+    refused = [{"code": item.code, "detail": _clipped(item.detail)} for item in one.refused[:_MOST_REFUSED]]
+    counts = {"accepted": one.accepted, "proposed": one.proposed, "purged": one.purged, "refused": len(one.refused)}
+    return {"name": one.name, "outcome": one.outcome.value, **counts, "first_refused": refused}
+
+
+def _row_in_short(row: JournalRow) -> dict[str, Any]:
+    texts = {"before": row.record_before, "after": row.record_after}
+    return {
+        "number": row.number,
+        "pass": row.pass_name,
+        "operation": row.operation,
+        "kind": row.kind.value,
+        "id": row.record_id,
+        "reason": _clipped(row.reason),
+        **{name: None if record is None else _clipped(text_of(record) or "") for name, record in texts.items()},
+    }
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= _MOST_TEXT else f"{text[: _MOST_TEXT - 3]}..."
 
 
 async def run_json(dreams: Dreams, report: RunReport) -> dict[str, Any]:

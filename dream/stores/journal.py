@@ -68,9 +68,10 @@ class JournalReader:
         """Return what happened to a few records, oldest first."""
         return self._read(_ALL.where(journal.c.record_id.in_(sorted(record_ids))))
 
-    def count(self, run_id: str) -> int:
-        """Count the rows of a run."""
-        return self._transaction.execute(_COUNT, of_run=run_id).scalar_one()
+    def count(self, run_id: str, *, operation: str | None = None) -> int:
+        """Count the rows of a run; of one operation where it is named."""
+        statement = _COUNT if operation is None else _COUNT.where(journal.c.operation == operation)
+        return self._transaction.execute(statement, of_run=run_id).scalar_one()
 
     def _read(self, statement: Select[Any]) -> list[JournalRow]:
         return [_to_journal_row(self._transaction.scope, row) for row in self._transaction.execute(statement)]

@@ -12,6 +12,7 @@ DreamError
 ├── OccupiedFolderError         (also InvalidInputError)
 ├── OccupiedFileError           (also InvalidInputError)
 ├── EmptyFolderError            (also InvalidInputError)
+├── MissingFolderError          (also InvalidInputError)
 └── MissingExamplesError
 """
 
@@ -110,6 +111,16 @@ class EmptyFolderError(DreamError, InvalidInputError):
     def __init__(self, *, path: str) -> None:
         super().__init__(
             f"There is no memory in the folder {path} yet: name another one with --data, or begin it with "
+            "`dream remember` or `dream import`."
+        )
+
+
+class MissingFolderError(DreamError, InvalidInputError):
+    """A data directory was named that does not exist, and the command begins no memory."""
+
+    def __init__(self, *, path: str) -> None:
+        super().__init__(
+            f"There is no folder {path}: look for a mistake in its name, or begin a memory there with "
             "`dream remember` or `dream import`."
         )
 

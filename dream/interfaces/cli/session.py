@@ -17,7 +17,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
 from agentcore.ids import IdFactory
 from agentcore.llm.settings_file import FILE_NAME, WORKSPACE, is_told, read_section, scope_tables
-from dream.interfaces.cli.errors import LaterOptionsError, UnknownScopeError
+from dream.interfaces.cli.errors import LaterOptionsError, MissingFolderError, UnknownScopeError
 from dream.interfaces.cli.screen import Screen
 
 if TYPE_CHECKING:
@@ -149,6 +149,15 @@ class CommandSession:
 
         return levels_of(self.data_dir, self.left())
 
+    def require_folder(self) -> None:
+        """Refuse a data directory that was named and does not exist: most likely its name is mistyped.
+
+        Raises:
+            MissingFolderError: it is so.
+        """
+        if self.is_data_given and not self.data_dir.exists():
+            raise MissingFolderError(path=str(self.data_dir))
+
     @asynccontextmanager
     async def host(
         self,
@@ -173,6 +182,7 @@ class CommandSession:
             in_background: Whether they start by themselves, for a command that stays.
 
         Raises:
+            MissingFolderError: the data directory was named and does not exist, and the command is none that makes it.
             UnknownScopeError: nothing was ever stored in the scope, and the command is none that makes it.
             InvalidWorkspaceError: the workspace is no folder.
             StorageError: the database cannot be opened.
@@ -180,6 +190,8 @@ class CommandSession:
         from agentcore.hosting.builder import AgentHostBuilder  # noqa: PLC0415 - the database takes half a second
         from agentcore.workspace.folder import WorkspaceFolder  # noqa: PLC0415 - as above
 
+        if access is not Access.CREATE:
+            self.require_folder()
         is_there = access in {Access.CHANGE, Access.CREATE} or self.database.exists() or self.data_dir.is_file()
         builder = AgentHostBuilder(self.data_dir if is_there else None, clock=self.clock, ids=self.ids)
         left = self.left()

@@ -8,19 +8,25 @@ from pydantic import Field
 from agentcore.domain.access import Right
 from agentcore.domain.card import MOST_LINES
 from agentcore.domain.records import to_image
-from dream.interfaces.documents import dreaming_status_json, run_json
+from dream.domain.report import RunReport
+from dream.interfaces.documents import dreaming_status_json, plan_json, run_json
 from dream.interfaces.mcp.memory_tools import EntryId, ToolOutput
 from dream.interfaces.mcp.offered import OfferedTool, ToolContext, call_of, caller_of, state_of
+from dream.interfaces.serving.remedies import TOOLS, report_reworded
 
 RunId = Annotated[str, Field(min_length=1, max_length=300, description="The id of the run, or the beginning of it.")]
 Passes = Annotated[list[str] | None, Field(max_length=100, description="Only these passes; else all enabled ones.")]
 
 
 class PlanMade(ToolOutput):
-    """What a dream would change."""
+    """What a dream would change: in a sentence, pass by pass, and the first changes."""
 
+    summary: str
     plan_id: str
     outcome: str
+    passes: list[dict[str, Any]]
+    changes_planned: list[dict[str, Any]]
+    changes_left_out: int
 
 
 class RunTold(ToolOutput):
@@ -64,7 +70,7 @@ class CardOutput(ToolOutput):
     most: int
 
 
-class Standing(ToolOutput):
+class DreamingStatusOutput(ToolOutput):
     """Dense-Mem's status."""
 
     effective_config: dict[str, Any]
@@ -72,9 +78,17 @@ class Standing(ToolOutput):
     pending_count: int
 
 
-async def plan(ctx: ToolContext, passes: Passes = None) -> PlanMade:
+async def plan(
+    ctx: ToolContext,
+    passes: Passes = None,
+    most_changes: Annotated[int, Field(ge=0, le=200, description="How many changes to show.")] = 10,
+) -> PlanMade:
     """Show what a dream would change, and change nothing; the plan is kept, to be applied by a person."""
-    return PlanMade(**(await call_of(ctx).services.dreams.plan(passes=passes)).to_json())
+    return PlanMade(**plan_json(await call_of(ctx).services.dreams.plan(passes=passes), most_changes))
+
+
+def _told(report: RunReport) -> RunTold:
+    return RunTold(**report_reworded(report.to_json(), TOOLS))
 
 
 async def show_run(
@@ -86,7 +100,9 @@ async def show_run(
     dreams = call_of(ctx).services.dreams
     report = await dreams.report(run_id)
     rows = await dreams.diff(report.run_id)
-    return RunWithChanges(**await run_json(dreams, report), changed=[row.to_json() for row in rows[:most_changes]])
+    return RunWithChanges(
+        **report_reworded(await run_json(dreams, report), TOOLS), changed=[row.to_json() for row in rows[:most_changes]]
+    )
 
 
 async def undo_run(
@@ -98,7 +114,7 @@ async def undo_run(
     """Take back a dream, one of its passes, or one of its changes; undoing an undo brings the changes back."""
     dreams = call_of(ctx).services.dreams
     report = await dreams.report(run_id)
-    return RunTold(**(await dreams.undo(report.run_id, pass_name=pass_name, change=change)).to_json())
+    return _told(await dreams.undo(report.run_id, pass_name=pass_name, change=change))
 
 
 async def schedule_dream(ctx: ToolContext) -> Requested:
@@ -119,7 +135,7 @@ async def review(
     if not proposals:
         raise ToolError("No proposal was named: give the ids that `review` lists.")
     decide = call.services.dreams.approve if action == "approve" else call.services.dreams.reject
-    return RunTold(**(await decide(proposals)).to_json())
+    return _told(await decide(proposals))
 
 
 async def questions(ctx: ToolContext) -> QuestionsOutput:
@@ -143,7 +159,7 @@ async def answer_question(
         dismiss=how == "dismiss",
         why=why,
     )
-    return RunTold(**done.to_json())
+    return _told(done)
 
 
 async def confirm_memory(
@@ -152,7 +168,7 @@ async def confirm_memory(
     why: Annotated[str | None, Field(max_length=1_000, description="How the person confirmed it.")] = None,
 ) -> RunTold:
     """Mark a memory as confirmed by a person, who was shown it and said that it holds."""
-    return RunTold(**(await call_of(ctx).services.desk.confirm(id, why=why)).to_json())
+    return _told(await call_of(ctx).services.desk.confirm(id, why=why))
 
 
 async def show_card(ctx: ToolContext) -> CardOutput:
@@ -172,7 +188,7 @@ async def set_card_line(
     It begins with its section: IDENTITY, ATTRIBUTE, RELATIONSHIP or INSTRUCTION.
     """
     await call_of(ctx).services.memory.refuse_secret(line)
-    return RunTold(**(await call_of(ctx).services.card.set(line, replaces=replaces, why=why)).to_json())
+    return _told(await call_of(ctx).services.card.set(line, replaces=replaces, why=why))
 
 
 async def remove_card_line(
@@ -181,12 +197,12 @@ async def remove_card_line(
     why: Annotated[str | None, Field(max_length=1_000, description="The person's reason.")] = None,
 ) -> RunTold:
     """Take a line off the peer card that a person wants gone; no dream writes one like it again."""
-    return RunTold(**(await call_of(ctx).services.card.remove(line, why=why)).to_json())
+    return _told(await call_of(ctx).services.card.remove(line, why=why))
 
 
-async def dreaming_status(ctx: ToolContext) -> Standing:
+async def dreaming_status(ctx: ToolContext) -> DreamingStatusOutput:
     """Tell which options are in force and who said so, the latest run, and how many proposals wait."""
-    return Standing(**await dreaming_status_json(call_of(ctx).services.dreams))
+    return DreamingStatusOutput(**await dreaming_status_json(call_of(ctx).services.dreams))
 
 
 async def run_dreaming_cycle(
@@ -197,7 +213,7 @@ async def run_dreaming_cycle(
     call = call_of(ctx)
     desk = state_of(ctx).run_desk
     report = await desk.ended(call, await desk.begin(call, max_outputs=max_outputs))
-    return RunTold(**await run_json(call.services.dreams, report))
+    return RunTold(**report_reworded(await run_json(call.services.dreams, report), TOOLS))
 
 
 DREAM_TOOLS: Final = (

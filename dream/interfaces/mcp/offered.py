@@ -17,6 +17,7 @@ from agentcore.hosting.host import Host
 from agentcore.stores.acting import acting_as
 from dream.interfaces.serving.caller import SCOPE_KEY, Caller
 from dream.interfaces.serving.problems import problem_of
+from dream.interfaces.serving.remedies import TOOLS, reworded
 from dream.interfaces.serving.run_desk import RunDesk
 from dream.interfaces.serving.scoped_call import ScopedCall
 
@@ -95,7 +96,7 @@ class OfferedTool:
             except ToolError:
                 raise
             except Exception as error:  # noqa: BLE001 - the edge of the server: a model gets a sentence, not a trace
-                raise ToolError(problem_of(error).detail) from None
+                raise ToolError(reworded(problem_of(error).detail, TOOLS)) from None
 
         return call
 

@@ -8,6 +8,7 @@ from agentcore.errors import AgentcoreError
 from dream.interfaces.answers import dumps
 from dream.interfaces.mcp.offered import McpState, ScopedCall, ToolContext, call_of, caller_of
 from dream.interfaces.serving.problems import problem_of
+from dream.interfaces.serving.remedies import TOOLS, reworded
 
 _NEWEST = 20
 
@@ -23,7 +24,7 @@ def add_resources(server: MCPServer[McpState]) -> None:
         try:
             return await _reading(ctx).services.workspace.read(name)
         except AgentcoreError as error:
-            raise ResourceError(problem_of(error).detail) from None
+            raise ResourceError(reworded(problem_of(error).detail, TOOLS)) from None
 
     @server.resource("dream://runs/{run_id}", title="A run", mime_type="application/json")
     async def run(run_id: str, ctx: Context) -> str:
@@ -34,7 +35,7 @@ def add_resources(server: MCPServer[McpState]) -> None:
                 return dumps({"runs": [one.to_json() for one in await dreams.runs(limit=_NEWEST)]}).decode()
             return dumps((await dreams.report(run_id)).to_json()).decode()
         except AgentcoreError as error:
-            raise ResourceError(problem_of(error).detail) from None
+            raise ResourceError(reworded(problem_of(error).detail, TOOLS)) from None
 
 
 def _reading(context: ToolContext) -> ScopedCall:

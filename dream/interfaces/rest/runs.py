@@ -1,7 +1,7 @@
 """Serves runs: list, start, watch, what they changed, undo; and plans."""
 
 from collections.abc import Callable
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Path, Request, Response
 
@@ -13,6 +13,7 @@ from dream.interfaces.rest.replies import EventStream, answers, carried_out, onc
 from dream.interfaces.rest.requests import PREFIX, Cursor, IdempotencyKey, Limit, Reading, RunDeskOf, Writing
 from dream.interfaces.rest.shapes import ChangesResponse, PlanResponse, RunPage, RunResponse
 from dream.interfaces.serving.receipts import PLAN, RUN, Records
+from dream.interfaces.serving.remedies import ROUTES, report_reworded
 from dream.interfaces.serving.scoped_call import ScopedCall
 from dream.stores import dream_stores
 
@@ -26,7 +27,7 @@ async def list_runs(call: Reading, limit: Limit = 20, cursor: Cursor = None) -> 
     found = await call.services.dreams.runs(limit=limit + 1, before=cursor)
     page = found[:limit]
     after = page[-1].run_id if len(found) > limit else None
-    return reply({"runs": [await run_json(call.services.dreams, one) for one in page], "next_cursor": after})
+    return reply({"runs": [await _run_json(call, one) for one in page], "next_cursor": after})
 
 
 @router.post(
@@ -56,7 +57,7 @@ async def start_run(
 @router.get("/runs/{run_id}", responses=answers(RunResponse))
 async def get_run(call: Reading, run_id: RunId) -> Response:
     """Return the report of a run; without `finished_at` it is under way, or was interrupted."""
-    return reply(await run_json(call.services.dreams, await _report(call, run_id)))
+    return reply(await _run_json(call, await _report(call, run_id)))
 
 
 @router.get("/runs/{run_id}/changes", responses=answers(ChangesResponse))
@@ -102,7 +103,7 @@ async def undo_run(
     async def work() -> Response:
         target = await _report(call, run_id)
         done = await call.services.dreams.undo(target.run_id, pass_name=body.pass_name, change=body.change)
-        return reply(done.to_json())
+        return reply(report_reworded(done.to_json(), ROUTES))
 
     return await once(request, call, key, work, lambda them: run_again(call, them), names=under_way(RunKind.UNDO))
 
@@ -151,5 +152,9 @@ async def _report(call: ScopedCall, run_id: str) -> RunReport:
 
 
 async def _begun(call: ScopedCall, report: RunReport) -> Response:
-    document = await run_json(call.services.dreams, report)
+    document = await _run_json(call, report)
     return reply(document, 202, {"Location": f"/api/v1/runs/{report.run_id}"})
+
+
+async def _run_json(call: ScopedCall, report: RunReport) -> dict[str, Any]:
+    return report_reworded(await run_json(call.services.dreams, report), ROUTES)

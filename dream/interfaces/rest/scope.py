@@ -37,6 +37,7 @@ from dream.interfaces.rest.shapes import (
     UsageResponse,
 )
 from dream.interfaces.serving.receipts import Records
+from dream.interfaces.serving.remedies import ROUTES, reworded
 from dream.interfaces.serving.scoped_call import ScopedCall
 
 router = APIRouter(prefix=PREFIX, tags=["scope"])
@@ -45,7 +46,10 @@ router = APIRouter(prefix=PREFIX, tags=["scope"])
 @router.get("/status", responses=answers(StatusResponse))
 async def get_status(call: Reading) -> Response:
     """Return counts, the last run, what waits, and the next dream."""
-    return reply({"scope": str(call.scope), **(await call.services.dreams.status()).to_json()})
+    standing = (await call.services.dreams.status()).to_json()
+    if standing["alarm"] is not None:
+        standing["alarm"]["sentence"] = reworded(standing["alarm"]["sentence"], ROUTES)
+    return reply({"scope": str(call.scope), **standing})
 
 
 @router.get("/schedule", responses=answers(ScheduleResponse))

@@ -38,6 +38,7 @@ from dream.errors import (
 )
 from dream.interfaces.answers import dumps
 from dream.interfaces.serving.caller import NotAllowedError
+from dream.interfaces.serving.remedies import ROUTES, reworded
 
 MEDIA_TYPE: Final = "application/problem+json"
 _log = logging.getLogger(__name__)
@@ -97,22 +98,22 @@ class Problem(HTTPException):
         self.code = code
         self.more = more or {}
 
-    def document(self) -> dict[str, Any]:
-        """Return the document."""
+    def document(self, detail: str | None = None) -> dict[str, Any]:
+        """Return the document, with another sentence if one is given."""
         title = self.code.replace("_", " ").capitalize()
         return {
             "type": f"urn:agentcore-dream:{self.code}",
             "title": title,
             "status": self.status_code,
             "code": self.code,
-            "detail": self.detail,
+            "detail": self.detail if detail is None else detail,
             **self.more,
         }
 
-    def response(self) -> Response:
-        """Return the answer."""
+    def response(self, detail: str | None = None) -> Response:
+        """Return the answer, with another sentence if one is given."""
         headers = {"Cache-Control": "no-store", **(self.headers or {})}
-        return Response(dumps(self.document()), self.status_code, headers, MEDIA_TYPE)
+        return Response(dumps(self.document(detail)), self.status_code, headers, MEDIA_TYPE)
 
 
 def code_of(error: BaseException) -> str:
@@ -154,5 +155,6 @@ def _flattened(error: BaseException) -> Iterator[BaseException]:
 
 
 async def answer_problem(_: Request, error: Exception) -> Response:
-    """Answer a request whose handler raised."""
-    return problem_of(error).response()
+    """Answer a request whose handler raised, without the commands that a sentence of the library names."""
+    problem = problem_of(error)
+    return problem.response(reworded(problem.detail, ROUTES))

@@ -147,7 +147,7 @@ class RunDesk:
         told = {} if present is None else {"run_id": present.run_id}
         reason = report.reason or "deferred"
         code = reason.split(":")[0].split(" ")[0]
-        detail = f"No dream was begun ({reason}): wait until that is over, or ask for one with POST /api/v1/schedule."
+        detail = f"No dream was begun ({reason}): wait until that is over, or ask for one with `dream schedule`."
         return Problem(status=409, code=code, detail=detail, more=told)
 
     async def _present(self, call: ScopedCall) -> RunReport | None:

@@ -48,6 +48,10 @@ class CommandLine:
     def database(self) -> Path:
         return self.data / "agentcore.db"
 
+    def make_folder(self) -> None:
+        """Make the data directory, with nothing in it."""
+        self.data.mkdir(parents=True)
+
     def bare(self, *arguments: object) -> Told:
         """Run the command with exactly these arguments."""
         self._capture.readouterr()

@@ -235,7 +235,7 @@ def test_an_export_that_cannot_be_written_leaves_what_stood_there(cli: CommandLi
     assert not (tmp_path / "no").exists()
 
 
-@pytest.mark.parametrize("command", [("remember", "x"), ("import", EXAMPLES / "MEMORY.md"), ("run",)])
+@pytest.mark.parametrize("command", [("remember", "x"), ("import", EXAMPLES / "MEMORY.md")])
 def test_a_place_where_no_folder_can_be_made_is_refused(cli: CommandLine, command: tuple[object, ...]):
     told = cli.bare("--data", "/dev/null/memory", "--json", *command)
     assert told.code == 1

@@ -54,6 +54,7 @@ async def concluded(cli: CommandLine) -> None:
 
 
 def test_conclusions_are_listed_with_what_they_rest_on(cli: CommandLine):
+    cli.make_folder()
     assert cli.good("conclusions") == "Nothing was concluded.\n"
     asyncio.run(concluded(cli))
     told = cli.good("conclusions")

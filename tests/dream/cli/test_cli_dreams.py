@@ -78,6 +78,7 @@ def test_a_second_run_finds_nothing_to_do(dreamt: CommandLine):
 
 
 def test_a_run_of_an_empty_memory_is_unchanged(cli: CommandLine):
+    cli.make_folder()
     assert cli.json("run")["outcome"] == "unchanged"
 
 
@@ -169,6 +170,28 @@ def test_a_run_that_is_undone_already_is_said_to_be(dreamt: CommandLine):
     before = dreamt.exported()
     assert "is undone already: nothing was changed." in " ".join(dreamt.good("undo", _run_id(dreamt)).split())
     assert dreamt.exported() == before
+
+
+def test_a_run_that_only_asked_says_what_it_asked_and_is_undone_once(cli: CommandLine):
+    cli.good("remember", "Ben plays the trombone in the Lisbon harbour orchestra on Fridays")
+    cli.good("remember", "On Fridays Ben plays the trombone in the Lisbon harbour orchestra")
+    run_id = cli.json("run", "--pass", "near-duplicates")["run_id"]
+    assert "1. the same words" in cli.good("show", run_id)
+    for told in (cli.good("show", run_id), cli.good("show", run_id[:6])):
+        assert "0 records changed, 1 question asked;" in told
+        assert "It asked 1 question:" in told
+        assert "Nothing was changed." not in told
+        assert f"undo {run_id}" in told
+    assert "questions    1; " in cli.good("status")
+    assert cli.json("status")["questions"] == 1
+    assert "1 record put back" in cli.good("undo", run_id)
+    assert "questions    none" in cli.good("status")
+    assert "is undone already: nothing was changed." in " ".join(cli.good("undo", run_id).split())
+
+
+def test_an_undo_of_a_run_that_changed_nothing_says_so(dreamt: CommandLine):
+    run_id = dreamt.json("run")["run_id"]
+    assert "changed nothing: there is nothing to undo." in " ".join(dreamt.good("undo", run_id).split())
 
 
 def test_a_plan_that_was_applied_is_told_with_its_run(cli: CommandLine):

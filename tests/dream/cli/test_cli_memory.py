@@ -60,6 +60,7 @@ def test_what_is_known_is_reinforced(cli: CommandLine):
 
 
 def test_a_recall_of_nothing_says_so(cli: CommandLine):
+    cli.make_folder()
     assert "Nothing is known about 'zebras'" in cli.good("recall", "zebras")
     assert cli.json("recall", "zebras")["hits"] == []
     for blank in ("", " \n"):

@@ -39,9 +39,26 @@ def test_without_option_and_environment_the_users_own_folder_is_taken(
 
 
 def test_a_command_that_only_looks_makes_no_folder(cli: CommandLine):
-    for command in (["status"], ["memories"], ["recall", "tea"], ["runs"], ["export"], ["doctor"]):
-        assert cli(*command).code == 0
+    for command in (["status"], ["memories"], ["recall", "tea"], ["runs"], ["export"], ["doctor"], ["config", "show"]):
+        told = cli(*command)
+        assert (told.code, "There is no folder" in told.complaint) == (2, True), command
     assert not cli.data.exists()
+
+
+def test_a_data_directory_whose_name_is_mistyped_is_told_and_not_made(cli: CommandLine):
+    cli.good("remember", "Ana likes tea")
+    typo = cli.data.with_name("daat")
+    for command in (["run"], ["plan"], ["forget", "abc"], ["undo", "abc"], ["pause"], ["edit", "abc", "x"]):
+        told = cli.bare("--data", typo, *command)
+        assert (told.code, f"There is no folder {typo}" in told.complaint) == (2, True), command
+    assert not typo.exists()
+
+
+def test_a_command_that_only_looks_makes_no_database(cli: CommandLine):
+    cli.make_folder()
+    for command in (["status"], ["memories"], ["recall", "tea"], ["runs"], ["export"], ["doctor"], ["config", "show"]):
+        assert cli(*command).code == 0
+    assert list(cli.data.iterdir()) == []
 
 
 def test_help_lists_every_command_and_global_option(cli: CommandLine):
@@ -122,6 +139,7 @@ def test_nobody_who_mistypes_a_command_is_led_to_one_that_destroys(cli: CommandL
     ],
 )
 def test_a_mistyped_command_gets_one_sentence_that_helps(cli: CommandLine, arguments: list[str], hint: str):
+    cli.make_folder()
     told = cli.bare(*([] if "--data" in arguments else ["--data", cli.data]), *arguments)
     assert told.code == 2
     assert hint in told.complaint

@@ -88,11 +88,12 @@ def test_usage_told_apart_by_less(cli: CommandLine):
 
 
 def test_usage_where_no_model_was_asked_says_that(cli: CommandLine):
+    cli.make_folder()
     assert cli.good("usage").splitlines() == [
         "No model was asked for default/agent/agent in that time.",
         "Left for today (UTC): 2,000,000 tokens.",
     ]
-    assert not cli.data.exists()
+    assert list(cli.data.iterdir()) == []
 
 
 @pytest.mark.parametrize("days", ["0", "-1", "36501", "x"])

@@ -65,6 +65,7 @@ def test_it_says_what_it_needs(cli: CommandLine):
 
 
 async def _examined(cli: CommandLine, monkeypatch: pytest.MonkeyPatch, answer: str) -> tuple[Told, ChatServer]:
+    cli.make_folder()
     async with ChatServer(repeat(answer)) as server:
         monkeypatch.setenv("AGENTCORE_MODEL", "tiny")
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
@@ -83,5 +84,6 @@ async def test_the_doctor_tells_the_cost_and_finds_what_the_model_is_good_for(
 
 
 def test_the_doctor_asks_no_model_where_none_is_configured(cli: CommandLine):
+    cli.make_folder()
     told = cli("doctor", "--model")
     assert (told.code, "No model is configured" in told.err) == (2, True)

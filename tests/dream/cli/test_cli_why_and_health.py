@@ -156,6 +156,7 @@ def test_status_names_the_last_dream(dreamt: CommandLine):
 
 
 def test_status_of_nothing_says_how_to_begin(cli: CommandLine):
+    cli.make_folder()
     assert "Nothing is stored here yet" in cli.good("status")
 
 
@@ -178,6 +179,7 @@ def test_a_healthy_memory_passes_every_examination(dreamt: CommandLine):
 
 
 def test_the_doctor_finds_no_database_and_no_fault_in_a_new_folder(cli: CommandLine):
+    cli.make_folder()
     assert cli.json("doctor")["healthy"]
 
 

@@ -149,6 +149,42 @@ async def test_a_secret_is_not_remembered_and_its_refusal_says_which_kind_it_is(
         assert "hunter2" not in said
 
 
+async def test_what_a_tool_says_names_tools_and_no_commands(tmp_path: Path):
+    async with served(tmp_path) as server, over_http(server, server.client) as client:
+        unknown = [
+            await refused(client, "show_run", run_id="none"),
+            await refused(client, "undo_run", run_id="none"),
+            await refused(client, "answer_question", question_id="none", how="dismiss"),
+            await refused(client, "review", action="approve", proposals=["none"]),
+        ]
+        await server.client.post("/api/v1/schedule/pause")
+        paused = await refused(client, "run_dreaming_cycle")
+        assert "(paused: whoever runs the server lifts it)" in paused
+        assert "with the tool `schedule_dream`" in paused
+        rested = (await server.client.get("/api/v1/questions/none")).json()["detail"]
+    assert "the resource `dream://runs/newest` lists them" in unknown[0]
+    assert "the tool `questions` shows them" in unknown[2]
+    assert "the tool `review` shows them" in unknown[3]
+    assert "`GET /questions` shows them" in rested
+    assert [said for said in (*unknown, paused, rested) if "`dream " in said] == []
+
+
+async def test_a_plan_is_told_in_short_with_a_sentence_first(tmp_path: Path):
+    async with served(tmp_path) as server, over_http(server, server.client) as client:
+        for place in range(30):
+            words = " ".join(f"{word}{place}" for word in ("trombone", "harbour", "orchestra", "lisbon", "rehearsal"))
+            for text in (f"On Fridays Ben plays {words}", f"Ben plays {words} on Fridays"):
+                await server.host.memory.remember(text)
+        answer = await client.call_tool("plan", {})
+        assert len(answer.content[0].text) < 20_000
+        made = answer.structured_content
+        assert next(iter(made)) == "summary"
+        assert made["summary"].startswith("It would change ")
+        assert (len(made["changes_planned"]), made["changes_left_out"] > 0) == (10, True)
+        more = await done(client, "plan", most_changes=12)
+        assert len(more["changes_planned"]) == 12
+
+
 async def test_resources_and_the_prompt_are_there(tmp_path: Path):
     (tmp_path / "notes").mkdir()
     builder = AgentHostBuilder(tmp_path).with_workspace(tmp_path / "notes")

@@ -11,7 +11,7 @@ from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.temporal import from_text
 from agentcore.errors import InvalidContentError, InvalidOptionsError
 from agentcore.hosting.host import Host
-from dream.domain.change import JournalRow
+from dream.domain.change import ASK, JournalRow
 from dream.domain.forecast import total
 from dream.domain.report import PassReport, RunReport
 from dream.interfaces.cli.commands.outcomes import told
@@ -26,8 +26,9 @@ from dream.interfaces.cli.render.reasons import refused_about
 from dream.interfaces.cli.render.reports import asked_about, pass_line, run_lines
 from dream.interfaces.cli.render.status import paused_lines
 from dream.interfaces.cli.render.usage import forecast_lines
-from dream.interfaces.cli.session import Access, CliSession
+from dream.interfaces.cli.session import Access, CliSession, CommandSession
 from dream.options import OTHERS, PassMode
+from dream.stores import dream_stores
 
 Passes = Annotated[list[str] | None, Parameter(name="--pass", negative="")]
 
@@ -116,8 +117,8 @@ async def run(
         tell = partial(_tell, session) if watch else None
         async with live_status(session, host):
             report = await dreams.run(passes=passes, plan=plan, now=as_of, max_outputs=max_outputs, on_pass=tell)
-        entries = await named_entries(host, session, report)
-    return told(session, report, report.to_json, lambda: run_lines(session, report, entries))
+        entries, asked = await named_entries(host, session, report), await questions_of(host, session, report)
+    return told(session, report, report.to_json, lambda: run_lines(session, report, entries, asked=asked))
 
 
 def _tell(session: CliSession, ended: PassReport) -> None:
@@ -161,7 +162,7 @@ def instant(text: str | None) -> datetime | None:
 
 
 async def named_entries(
-    host: Host, session: CliSession, report: RunReport | None, rows: Iterable[JournalRow] = ()
+    host: Host, session: CommandSession, report: RunReport | None, rows: Iterable[JournalRow] = ()
 ) -> dict[str, MemoryEntry]:
     """Return the entries that will be shown by what they say.
 
@@ -175,6 +176,14 @@ async def named_entries(
     ids = sorted({*told, *successors_of(rows)})
     found = await host.storage.read(session.scope, lambda view: view.entries.get_many(ids)) if ids else []
     return {entry.id: entry for entry in found}
+
+
+async def questions_of(host: Host, session: CommandSession, report: RunReport) -> int:
+    """Return how many questions a run asked a person."""
+    run_id = report.run_id
+    return await host.storage.read(
+        session.scope, lambda view: dream_stores(view).journal.count(run_id, operation=ASK) if run_id else 0
+    )
 
 
 def _named(report: RunReport) -> set[str]:

@@ -58,6 +58,7 @@ async def doctor(
     """
     from dream.interfaces.cli.doctor import examine, is_healthy  # noqa: PLC0415 - `status` looks at none of it
 
+    session.require_folder()
     pattern = pattern_of(session, is_every=all_scopes)
     if pattern is not None and model:
         raise ConflictingOptionsError(first="--all-scopes", second="--model")

@@ -1,5 +1,6 @@
 """Runs `dream runs`, `show`, `diff` and `undo`."""
 
+from functools import partial
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -8,7 +9,7 @@ from agentcore.errors import InvalidOptionsError
 from dream.cycle.dreams import Dreams
 from dream.domain.report import RunReport
 from dream.errors import UnknownPassError, UnknownRunError
-from dream.interfaces.cli.commands.dreaming import named_entries
+from dream.interfaces.cli.commands.dreaming import named_entries, questions_of
 from dream.interfaces.cli.commands.outcomes import told
 from dream.interfaces.cli.errors import ConflictingOptionsError
 from dream.interfaces.cli.render.plans import diff_lines
@@ -56,9 +57,11 @@ async def show(run: str, /, *, refused: Annotated[bool, Parameter(negative="")] 
         entries = await named_entries(host, session, report)
         dreamt, calls = await dreams.session(report.run_id), await dreams.calls(report.run_id)
         texts = await dreams.refused_texts(report.run_id) if refused else []
+        asked = await questions_of(host, session, report)
 
     def lines() -> Lines:
-        yield from run_lines(session, report, entries, is_running=dreamt is not None and dreamt.is_running)
+        is_running = dreamt is not None and dreamt.is_running
+        yield from run_lines(session, report, entries, asked=asked, is_running=is_running)
         if dreamt is not None:
             yield Line()
             yield from session_lines(session, dreamt, calls)
@@ -121,7 +124,9 @@ async def undo(
         report = await dreams.undo(target.run_id, pass_name=pass_name, change=change)
         scope, run_id = session.scope, target.run_id
         is_redo = await host.storage.read(scope, lambda view: dream_stores(view).runs.takes_back(run_id))
-    return told(session, report, report.to_json, lambda: undo_lines(session, report, target, is_redo=is_redo))
+        rows = await host.storage.read(scope, lambda view: dream_stores(view).journal.count(run_id))
+    lines = partial(undo_lines, session, report, target, has_changes=rows > 0, is_redo=is_redo)
+    return told(session, report, report.to_json, lines)
 
 
 async def _report(dreams: Dreams, run_id: str) -> RunReport:

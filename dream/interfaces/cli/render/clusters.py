@@ -59,7 +59,7 @@ def cluster_lines(
     most = f", the {limit} most alike" if len(found) > limit else ""
     yield from paragraph(f"{title}{most}:", width, tone=Tone.TITLE)
     for place, cluster in enumerate(found[:limit], start=1):
-        yield Line(f"  {place}. {cluster.similarity:.0%} alike")
+        yield Line(f"  {place}. {alike(cluster.similarity)}")
         for entry_id in cluster.entries[:_SHOWN_ENTRIES]:
             entry = entries.get(entry_id)
             text = "(no longer here)" if entry is None else f"{clip(entry.content, _MAX_TEXT)}  [{entry.category}]"
@@ -68,6 +68,16 @@ def cluster_lines(
             yield Line(f"     and {len(cluster.entries) - _SHOWN_ENTRIES} more", Tone.FAINT)
     if len(found) > limit:
         yield Line(f"  and {counted(len(found) - limit, 'more cluster', 'more clusters')}; {more}", Tone.FAINT)
+
+
+def alike(similarity: float) -> str:
+    """Return how alike two texts are that are not equal: no share of words makes them so.
+
+    Example:
+        >>> alike(0.874), alike(0.999), alike(1.0)
+        ('87% alike', '99% alike', 'the same words')
+    """
+    return "the same words" if similarity >= 1 else f"{min(similarity, 0.99):.0%} alike"
 
 
 def _is_judged(report: RunReport) -> bool:

@@ -7,6 +7,7 @@ from dream.domain.asked_question import AskedQuestion
 from dream.domain.change import JournalRow
 from dream.domain.report import RunReport
 from dream.interfaces.cli.render.changes import change_set_lines
+from dream.interfaces.cli.render.clusters import alike
 from dream.interfaces.cli.render.entries import entry_lines
 from dream.interfaces.cli.render.text import Line, Lines, Tone, counted, paragraph, when
 from dream.interfaces.cli.session import CommandSession
@@ -45,8 +46,8 @@ def asked_lines(one: AskedQuestion, width: int) -> Lines:
 
 
 def _told(question: Question) -> str:
-    alike = f"{question.similarity:.0%} " if question.similarity is not None else ""
-    asked = f"{alike}{_CAUSES[question.cause]}; asked by {question.asked_by}, {when(question.asked_at)}"
+    cause = _CAUSES[question.cause] if question.similarity is None else alike(question.similarity)
+    asked = f"{cause}; asked by {question.asked_by}, {when(question.asked_at)}"
     if question.is_open:
         return asked
     why = f": {question.reason}" if question.reason else ""

@@ -121,7 +121,12 @@ _NARROW = 60
 
 
 def run_lines(
-    session: CommandSession, report: RunReport, entries: Mapping[str, MemoryEntry], *, is_running: bool = False
+    session: CommandSession,
+    report: RunReport,
+    entries: Mapping[str, MemoryEntry],
+    *,
+    asked: int = 0,
+    is_running: bool = False,
 ) -> Lines:
     """Yield the report of a run, and how to look at it and take it back.
 
@@ -129,6 +134,7 @@ def run_lines(
         session: What the command was given.
         report: The report; of a run that has not ended, what is known of it.
         entries: Entries that it is about, by id.
+        asked: How many questions it asked a person.
         is_running: Whether the run is under way.
     """
     width = session.screen.width
@@ -136,7 +142,7 @@ def run_lines(
         reason = explained(report.reason)
         yield from paragraph(f"Deferred, nothing was done: {reason}.", width, tone=Tone.WARNING)
         return
-    yield from _head(report, width, is_running=is_running)
+    yield from _head(report, width, asked, is_running=is_running)
     yield Line()
     yield from passes_lines(report, width, entries)
     more = f"see {session.command('--json', 'show', report.run_id)}"
@@ -144,10 +150,10 @@ def run_lines(
     yield from question_lines(report, entries, width, more=more)
     yield from wisp_lines(report, width, more=more)
     yield Line()
-    yield from _next_steps(session, report, is_running=is_running)
+    yield from _next_steps(session, report, asked, is_running=is_running)
 
 
-def _head(report: RunReport, width: int, *, is_running: bool) -> Lines:
+def _head(report: RunReport, width: int, asked: int, *, is_running: bool) -> Lines:
     target = f" of {report.target}" if report.target else ""
     what = {RunKind.DREAM: "Run"}.get(report.kind, f"Run ({report.kind.value}{target})")
     reason = f" ({explained(report.reason)})" if report.reason else ""
@@ -156,8 +162,9 @@ def _head(report: RunReport, width: int, *, is_running: bool) -> Lines:
     title = f"{what} {report.run_id} on {report.scope}: {ended}{resumed}"
     yield from paragraph(title, width, rest="  ", tone=Tone.TITLE)
     purged = f", {counted(report.purged, 'record')} removed for good" if report.purged else ""
-    seconds = _seconds(report)
-    yield Line(f"{counted(report.changes, 'record')} changed{purged}; as of {when(report.as_of)}{seconds}.")
+    asking = f", {counted(asked, 'question')} asked" if asked else ""
+    told = f"{counted(report.changes, 'record')} changed{purged}{asking}; as of {when(report.as_of)}{_seconds(report)}."
+    yield from paragraph(told, width)
 
 
 def _seconds(report: RunReport) -> str:
@@ -317,7 +324,7 @@ _TOLD: Mapping[str, Callable[[Any], str]] = {
 """How a note is told that is no plain count."""
 
 
-def _next_steps(session: CommandSession, report: RunReport, *, is_running: bool) -> Lines:
+def _next_steps(session: CommandSession, report: RunReport, asked: int, *, is_running: bool) -> Lines:
     backlog = sum(item.backlog for item in report.passes)
     if backlog:
         yield Line(f"{backlog:,} entries are left for later runs: {session.command('run')}")
@@ -325,21 +332,34 @@ def _next_steps(session: CommandSession, report: RunReport, *, is_running: bool)
         yield Line(f"It was interrupted; go on with it: {session.command('run')}", Tone.WARNING)
     if any(item.proposed for item in report.passes):
         yield Line(f"Decide what waits: {session.command('review', 'list')}")
-    if report.changes:
+    if asked:
+        yield Line(f"It asked {counted(asked, 'question')}:  {session.command('questions')}")
+    if report.changes or asked:
         yield Line(f"See every change:  {session.command('diff', report.run_id)}")
         yield Line(f"Take it all back:  {session.command('undo', report.run_id)}")
     elif report.finished_at is not None:
         yield Line("Nothing was changed.")
 
 
-def undo_lines(session: CommandSession, report: RunReport, target: RunReport, *, is_redo: bool) -> Lines:
-    """Yield what an undo put back and what it left alone; a redo, of an undo, opens the operations again."""
+def undo_lines(
+    session: CommandSession, report: RunReport, target: RunReport, *, has_changes: bool, is_redo: bool
+) -> Lines:
+    """Yield what an undo put back and what it left alone; a redo, of an undo, opens the operations again.
+
+    Args:
+        session: What the command was given.
+        report: What the undo did.
+        target: The run that it took back.
+        has_changes: Whether that run changed or asked anything.
+        is_redo: Whether that run was an undo itself.
+    """
     width = session.screen.width
     if report.outcome is Outcome.DEFERRED:
         yield from paragraph(f"Not undone: {explained(report.reason)}.", width, tone=Tone.WARNING)
         return
-    if target.changes and not report.changes and not any(item.refused or item.notes for item in report.passes):
-        yield from paragraph(f"Run {target.run_id} is undone already: nothing was changed.", width)
+    if not report.changes and not any(item.refused or item.notes for item in report.passes):
+        why = "is undone already: nothing was changed" if has_changes else "changed nothing: there is nothing to undo"
+        yield from paragraph(f"Run {target.run_id} {why}.", width)
         return
     back = counted(report.changes, "record")
     yield Line(f"Undid run {target.run_id}: {back} put back.", Tone.TITLE)

@@ -215,6 +215,7 @@ def _rows(session: CommandSession, status: ScopeStatus) -> list[tuple[str, str]]
         ("skills", f"{status.skills:,}"),
         ("to look at", to_do(status.schedule) or "nothing"),
         ("to review", _waiting(session, status)),
+        ("questions", f"{status.questions:,}; {session.command('questions')} asks you" if status.questions else "none"),
         *(("waits", f"{one.pass_name}: {waiting_text(one)}") for one in status.waits),
         ("last dream", last),
         *next_rows(status.schedule),
