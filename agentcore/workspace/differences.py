@@ -27,20 +27,21 @@ class Difference:
         """Take out of *document* what is gone and add what is new; whatever else it says stays.
 
         What it says already counts as added, and what it does not say counts as taken out: done twice, it is done once.
-        What stands between marks to be kept, and did not before, is not taken out.
+        What stands between marks to be kept, and did not before, is not taken out. An item whose heading was taken away
+        is known by its text.
         """
         there = {(item.section, item.text) for item in document.items}
         edits, refused, placed = list[Edit](), list[RefusedEdit](), set[str]()
         for item in self.gone:
-            now, heir = document.item(item.id), self.heirs.get(item.id)
+            now, heir = _found(document, item), self.heirs.get(item.id)
             if now is None or (now.is_kept and not item.is_kept):
                 reason = EditRefusal.NOT_FOUND if now is None else EditRefusal.NOT_EDITABLE
                 refused.append(RefusedEdit(Remove(item.id), reason))
             elif heir is not None and heir.kind is not ItemKind.BLOCK and (heir.section, heir.text) not in there:
-                edits.append(Replace(item.id, heir.text))
+                edits.append(Replace(now.id, heir.text))
                 placed.add(heir.id)
             else:
-                edits.append(Remove(item.id))
+                edits.append(Remove(now.id))
         new: dict[SectionPath, list[str]] = {}
         for item in self.come:
             if item.kind is ItemKind.BLOCK:
@@ -90,6 +91,15 @@ def own_after(own: tuple[str, ...], before: Document, after: Document) -> tuple[
 def own_left(own: tuple[str, ...], document: Document) -> tuple[str, ...]:
     """Return which of *own* the document still holds."""
     return tuple(sorted(set(own) & {fold_key(item.text) for item in document.items}))
+
+
+def _found(document: Document, item: MarkdownItem) -> MarkdownItem | None:
+    """Return an item of another text; where its heading is gone, the only one that says the same."""
+    there = document.item(item.id)
+    if there is not None or any(section.path == item.section for section in document.sections):
+        return there
+    same = [one for one in document.items if one.text == item.text]
+    return same[0] if len(same) == 1 else None
 
 
 _Run = tuple[SectionPath, Said | None]

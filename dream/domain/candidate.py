@@ -87,12 +87,18 @@ class PromotionStanding:
         promoted: How many were promoted.
         candidates: The best of them, or the one that was asked about.
         best: Per gate the most that any entry has.
+        waits_for_room: How many meet every gate and have no room in MEMORY.md, even if what dreams wrote makes way.
+        memory_size: Characters that MEMORY.md has.
+        size_cap: Characters up to which dreams add to it.
     """
 
     recalled: int
     promoted: int
     candidates: tuple[Candidate, ...]
     best: tuple[PromotionGate, ...] = ()
+    waits_for_room: int = 0
+    memory_size: int = 0
+    size_cap: int = 0
 
     @property
     def unreachable(self) -> tuple[PromotionGate, ...]:
@@ -105,5 +111,8 @@ class PromotionStanding:
             "recalled": self.recalled,
             "promoted": self.promoted,
             "unreachable": [gate.name for gate in self.unreachable],
+            "waits_for_room": self.waits_for_room,
+            "memory_size": self.memory_size,
+            "size_cap": self.size_cap,
             "candidates": [one.to_json() for one in self.candidates],
         }

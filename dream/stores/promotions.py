@@ -46,6 +46,13 @@ class PromotionReader:
         rows = self._connection.execute(select(promotions.c.entry_id, promotions.c.promoted_at).where(self._mine))
         return {row.entry_id: from_micros(row.promoted_at) for row in rows}
 
+    def by_run(self) -> dict[str, list[str]]:
+        """Return which entries each run promoted, also those whose promotion was taken back."""
+        found: dict[str, list[str]] = {}
+        for row in self._connection.execute(select(promotions.c.run_id, promotions.c.entry_id).where(self._mine)):
+            found.setdefault(row.run_id, []).append(row.entry_id)
+        return found
+
     def count(self) -> int:
         """Count promotions."""
         return self._connection.execute(select(func.count()).select_from(promotions).where(self._mine)).scalar_one()

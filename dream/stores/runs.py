@@ -232,6 +232,13 @@ class RunStore:
         statement = select(runs.c.id).where(mine, runs.c.target.startswith(plan_prefix, autoescape=True))
         return self._connection.execute(statement.order_by(runs.c.pk.desc()).limit(1)).scalar() if plan_prefix else None
 
+    def undo_of(self, run_id: str) -> str | None:
+        """Return the newest undo of a run that was not undone itself; None if what the run did stands."""
+        mine = runs.c.scope_id == self._transaction.scope_id
+        undos = select(runs.c.id).where(mine, runs.c.kind == RunKind.UNDO.value, runs.c.target == run_id)
+        newest = self._connection.execute(undos.order_by(runs.c.pk.desc()).limit(1)).scalar()
+        return newest if newest is not None and self.undo_of(newest) is None else None
+
     def takes_back(self, run_id: str) -> bool:
         """Tell whether the run took something back: an undo does, the undo of an undo brings it back again."""
         found = self._transaction.execute(_TARGET, of_run=run_id).one_or_none()

@@ -9,6 +9,7 @@ from agentcore.stores.storage import UnitOfWork
 from agentcore.workspace.differences import difference, own_left
 from agentcore.workspace.document import Document
 from dream.domain.change import Change, JournalRow
+from dream.domain.promotion import without_emptied
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import NotUndone
 from dream.stores import dream_stores
@@ -37,8 +38,10 @@ def document_inverse(row: JournalRow, present: Record | None) -> Inverse:
         refusal = Refusal(NotUndone.CHANGED_SINCE, detail)
     if redone.document.text == stored.content:
         return None, refusal
-    own = own_left((*stored.own, *(() if before is None else before.own)), redone.document)
-    restored = replace(stored, content=redone.document.text, own=own)
+    # A heading of a dream that has nothing left below it goes with what stood there.
+    left = Document(without_emptied(redone.document.text))
+    own = own_left((*stored.own, *(() if before is None else before.own)), left)
+    restored = replace(stored, content=left.text, own=own)
     return Change[Record](before=stored, after=restored, reason=f"undo: {row.reason}"), refusal
 
 

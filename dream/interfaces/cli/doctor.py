@@ -34,6 +34,7 @@ from dream.domain.finding import Finding, Verdict
 from dream.domain.reasons import Refused
 from dream.errors import UnsupportedStorageError
 from dream.interfaces.cli.render.followed import followed_sentence
+from dream.interfaces.cli.render.status import MAKE_ROOM, no_room
 from dream.interfaces.cli.render.text import when
 from dream.interfaces.cli.session import Access, CommandSession
 from dream.interfaces.release import installed_version
@@ -298,6 +299,8 @@ def _promotion(standing: PromotionStanding) -> Finding:
     """Say so where nothing can be promoted as things are: the thresholds are beyond what recall has recorded."""
     if not standing.recalled:
         return Finding("promotion", Verdict.FINE, "no entry was recalled yet")
+    if standing.waits_for_room:
+        return Finding("promotion", Verdict.NOTE, no_room(standing), MAKE_ROOM)
     if not standing.unreachable:
         detail = f"{standing.recalled:,} entries were recalled, {standing.promoted:,} promoted"
         return Finding("promotion", Verdict.FINE, detail)

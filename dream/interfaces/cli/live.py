@@ -1,12 +1,13 @@
-"""Tells on a terminal, while a dream runs, which pass is at work and what the model was asked."""
+"""Tells, while a dream runs, that it waits for a person, and on a terminal which pass is at work and what it asked."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from agentcore.hosting.host import Host
-from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
+from agentcore.hosting.lifecycle import BackgroundService, Lifecycle, WorkerFailure
 from agentcore.stores.storage import ReadView
+from dream.interfaces.cli.render.text import Line, one_line
 from dream.interfaces.cli.session import CommandSession
 from dream.stores import dream_stores
 
@@ -28,6 +29,27 @@ class _LiveStatus(BackgroundService):
             told = await self._host.storage.read(self._session.scope, _standing)
             seconds = int((self._session.clock.now() - began).total_seconds())
             self._session.screen.status(f"dreaming, {seconds} s{told}")
+
+
+class _WaitNotice(BackgroundService):
+    """Says once, on stderr, that the dream waits for a person who is served elsewhere; lives as long as the run."""
+
+    def __init__(self, session: CommandSession, host: Host) -> None:
+        super().__init__(name="dream-wait-notice", on_failure=WorkerFailure.KEEP_RUNNING)
+        self._session = session
+        self._host = host
+
+    async def run(self) -> None:
+        scope, screen = self._session.scope, self._session.screen
+        reach = self._session.levels().of(scope).schedule.busy_reach
+        while True:
+            served = await self._host.storage.read(scope, lambda view: view.busy.holders(reach=reach))
+            if served:
+                screen.status("")
+                who = f"process {served[0].pid} on {one_line(served[0].host)}"
+                screen.tell(Line(f"Somebody is being served by {who}: the dream waits until that is over."))
+                return
+            await self._session.clock.sleep(_BEAT)
 
 
 def _standing(view: ReadView) -> str:
@@ -52,14 +74,9 @@ def _standing(view: ReadView) -> str:
 
 @asynccontextmanager
 async def live_status(session: CommandSession, host: Host) -> AsyncGenerator[None]:
-    """Keep a status line on the terminal as long as the block lasts; elsewhere nothing is written."""
-    if session.screen.as_json or not session.screen.is_watched:
+    """Tell what a run waits for, and keep a status line on a terminal, as long as the block lasts."""
+    is_watched = session.screen.is_watched and not session.screen.as_json
+    telling = [_WaitNotice(session, host), *([_LiveStatus(session, host)] if is_watched else [])]
+    async with Lifecycle(telling):
         yield
-        return
-    status = _LiveStatus(session, host)
-    await status.start()
-    try:
-        yield
-    finally:
-        await status.stop()
-        session.screen.status("")
+    session.screen.status("")

@@ -149,13 +149,13 @@ class CommandSession:
 
         return levels_of(self.data_dir, self.left())
 
-    def require_folder(self) -> None:
-        """Refuse a data directory that was named and does not exist: most likely its name is mistyped.
+    def require_folder(self, access: Access = Access.LOOK) -> None:
+        """Refuse a data directory that was named and does not exist, unless it is made: most likely it is mistyped.
 
         Raises:
             MissingFolderError: it is so.
         """
-        if self.is_data_given and not self.data_dir.exists():
+        if access is not Access.CREATE and self.is_data_given and not self.data_dir.exists():
             raise MissingFolderError(path=str(self.data_dir))
 
     @asynccontextmanager
@@ -190,8 +190,7 @@ class CommandSession:
         from agentcore.hosting.builder import AgentHostBuilder  # noqa: PLC0415 - the database takes half a second
         from agentcore.workspace.folder import WorkspaceFolder  # noqa: PLC0415 - as above
 
-        if access is not Access.CREATE:
-            self.require_folder()
+        self.require_folder(access)
         is_there = access in {Access.CHANGE, Access.CREATE} or self.database.exists() or self.data_dir.is_file()
         builder = AgentHostBuilder(self.data_dir if is_there else None, clock=self.clock, ids=self.ids)
         left = self.left()

@@ -20,10 +20,6 @@ from dream.options import PromotionOptions
 from dream.passes.document_changes import NEW_DIARY, appended
 
 _FIGURES: Final = re.compile(r"\s*_\(score=[\d.]+, hits=\d+, days=\d+\)_\s*$")
-_EMPTIED: Final = re.compile(
-    r"^## Dreamed \d{4}-\d\d-\d\d \d\d:\d\d \S+[ \t]*(?:\r\n|\n|\r)(?:[ \t]*(?:\r\n|\n|\r))*(?=#{1,6}[ \t]|\Z)",
-    re.MULTILINE,
-)
 _NEW_MEMORY: Final = "# MEMORY.md\n"
 
 
@@ -95,16 +91,6 @@ def with_diary(text: str, lines: Sequence[PromotedLine], heading: str, *, scanne
         *(f"- {line.text} — score {line.score:.2f}, hits {line.hits}" for line in lines),
     ]
     return appended(text or NEW_DIARY, told)
-
-
-def without_emptied(text: str) -> str:
-    r"""Return MEMORY.md without the headings of blocks that have nothing left below them.
-
-    Example:
-        >>> without_emptied("# M\n\n## Dreamed 2025-06-14 09:00 UTC\n\n\n## Mine\n\n- tea\n")
-        '# M\n\n## Mine\n\n- tea\n'
-    """
-    return _EMPTIED.sub("", text)
 
 
 def unfit(entry: MemoryEntry, options: PromotionOptions) -> Refusal | None:

@@ -13,13 +13,13 @@ from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY
 from agentcore.workspace.markdown import ItemKind, MarkdownItem, SectionPath
 from dream.domain.built_in_passes import PROMOTION
 from dream.domain.change import Change, ChangeSet
-from dream.domain.promotion import Promotion
+from dream.domain.promotion import Promotion, without_emptied
 from dream.domain.proposal import Notes, Proposal, Refusal, Work
 from dream.domain.reasons import Refused
 from dream.guards.change_guards import is_under
 from dream.passes.declared import DeclaredPass
 from dream.passes.document_changes import moment, rewritten
-from dream.passes.promotion.blocks import PromotedLine, with_block, with_diary, without_emptied
+from dream.passes.promotion.blocks import PromotedLine, with_block, with_diary
 from dream.passes.promotion.sweep import PROMOTE, REINFORCE, Sweep, look, mark_of
 from dream.passes.protocol import DreamContext, RunMemo
 
@@ -110,6 +110,14 @@ class PromotionPass(DeclaredPass, declaration=PROMOTION):
 
     async def _sweep(self, context: DreamContext) -> Sweep:
         return await self._sweeps.of(context, lambda: look(context))
+
+
+async def finds_room(context: DreamContext, sweep: Sweep) -> bool:
+    """Tell whether MEMORY.md has room for what a sweep chose, or what dreams wrote can make it."""
+    if not sweep.chosen:
+        return True
+    texts = await context.read(_texts)
+    return await asyncio.to_thread(_written, context, sweep, texts) is not None
 
 
 def _texts(view: ReadView) -> dict[str, StoredDocument]:

@@ -1,9 +1,12 @@
 """plan, run, runs, show, diff, undo, pause, resume."""
 
 import asyncio
+import subprocess
+import sys
 from datetime import timedelta
 from itertools import count
 
+import orjson
 import pytest
 from commandline import CommandLine, copies_file
 
@@ -327,3 +330,30 @@ def test_what_is_not_there_is_refused_and_nothing_changes(dreamt: CommandLine, a
     assert told.code == 2
     assert hint in told.complaint
     assert dreamt.exported() == before
+
+
+def test_a_run_that_waits_for_a_person_served_elsewhere_says_so_once(cli: CommandLine):
+    cli.good("remember", "Ana likes tea")
+    told, was_over, out, more = asyncio.run(_waiting_run(cli))
+    assert told.startswith("Somebody is being served by process ")
+    assert (was_over, more, orjson.loads(out)["outcome"]) == (False, "", "completed")
+
+
+async def _waiting_run(cli: CommandLine) -> tuple[str, bool, str, str]:
+    """Run a dream while another host serves a person; return what it says meanwhile and at its end."""
+    storage = SqlStorage(cli.database, clock=SystemClock())
+    await storage.start()
+    await storage.write(Scope.default(), lambda unit: unit.busy.announce("a-chat", duration=timedelta(minutes=1)))
+    words = [sys.executable, "-m", "dream", "--data", str(cli.data), "--json", "run"]
+    run = await asyncio.create_subprocess_exec(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert run.stderr is not None
+    told = await asyncio.wait_for(run.stderr.readline(), 60)
+    was_over = run.returncode is not None
+    await storage.write(Scope.default(), lambda unit: unit.busy.withdraw("a-chat"))
+    out, more = await asyncio.wait_for(run.communicate(), 60)
+    await storage.stop()
+    return told.decode(), was_over, out.decode(), more.decode()
+
+
+def test_a_run_that_nobody_holds_back_says_nothing_of_waiting(filled: CommandLine):
+    assert filled("run").err == ""

@@ -62,6 +62,21 @@ def test_promotion_is_explained_made_and_told_of(cli: CommandLine, tmp_path: Pat
     assert not (folder / "MEMORY.md").exists()
 
 
+def test_a_full_memory_is_told_before_anything_is_promoted(cli: CommandLine, tmp_path: Path):
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    (folder / "MEMORY.md").write_text("- " + "Bo wrote this himself and wants to keep it. " * 600 + "\n")
+    ana = cli.json("remember", "Ana keeps bees")["id"]
+    _need(cli, (ana, 6))
+    cli.good("--workspace", folder, "run")
+    told = " ".join(cli.good("--workspace", folder, "promote", "--explain").split())
+    assert "1 entry waits for room in MEMORY.md: it has 26,4" in told
+    assert "the next sweep promotes it" not in told
+    doctor = " ".join(cli.good("--workspace", folder, "doctor").split())
+    assert "1 entry waits for room in MEMORY.md" in doctor
+    assert "raise documents.size_cap" in doctor
+
+
 def test_a_mistake_is_told_in_a_sentence(cli: CommandLine, tmp_path: Path):
     ana = cli("--json", "remember", "Ana keeps bees").document["id"]
     assert "--explain" in cli("promote", ana).complaint

@@ -146,3 +146,14 @@ async def test_dreams_stand_in_no_conversation_and_conversations_are_no_dreams()
         assert [one.run_id for one in await host.dreams.sessions(prefix=names[2])] == [dream.run_id]
         with pytest.raises(InvalidOptionsError, match="limit"):
             await host.conversation.sessions(limit=0)
+
+
+async def test_dreams_begun_within_a_second_have_keys_of_their_own(world: World):
+    await world.add("Ana likes tea")
+    for _ in range(3):
+        await world.dreams.run()
+        world.clock.advance(timedelta(milliseconds=250))
+    found = await world.dreams.sessions()
+    assert len({one.session for one in found}) == 3
+    told = [await world.dreams.session(one.session) for one in found]
+    assert [one and one.run_id for one in told] == [one.run_id for one in found]

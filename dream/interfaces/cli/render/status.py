@@ -148,9 +148,23 @@ def promotion_lines(session: CommandSession, standing: PromotionStanding) -> Lin
     for gate in standing.unreachable:
         told = f"No entry meets {gate.name}: the most is {gate.has:g}, and {gate.needs:g} is asked for."
         yield from paragraph(told, session.screen.width, tone=Tone.WARNING)
+    if standing.waits_for_room:
+        yield from paragraph(f"{no_room(standing)}: {MAKE_ROOM}.", session.screen.width, tone=Tone.WARNING)
     for candidate in standing.candidates:
         yield Line("")
         yield from _candidate_lines(candidate, session.screen.width)
+
+
+MAKE_ROOM = "shorten it, or raise documents.size_cap"
+
+
+def no_room(standing: PromotionStanding) -> str:
+    """Return why nothing can be promoted though something meets every gate."""
+    waits = counted(standing.waits_for_room, "entry waits", "entries wait")
+    return (
+        f"{waits} for room in MEMORY.md: it has {standing.memory_size:,} characters, dreams add to it up to "
+        f"{standing.size_cap:,}, and what people wrote there is not moved"
+    )
 
 
 def _candidate_lines(candidate: Candidate, width: int) -> Lines:
@@ -168,7 +182,7 @@ def _candidate_lines(candidate: Candidate, width: int) -> Lines:
 def _verdict(candidate: Candidate) -> str:
     if candidate.promotion is not None:
         return f"promoted on {when(candidate.promotion.promoted_at)} by run {candidate.promotion.run_id}"
-    if candidate.barred == Refused.AWAITS_REVIEW:
+    if candidate.barred in {Refused.AWAITS_REVIEW, Refused.DOCUMENT_FULL}:
         return f"not yet: {explained(candidate.barred)}"
     if candidate.barred is not None:
         return f"never: {_ALREADY.get(candidate.barred) or explained(candidate.barred)}"

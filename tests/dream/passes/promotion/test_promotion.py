@@ -375,6 +375,64 @@ async def test_a_full_memory_makes_room_by_what_dreams_wrote_and_never_by_what_p
     assert third.id not in await promoted(shared)
 
 
+async def test_a_full_memory_is_foreseen_by_the_explanation(shared: World, folder: Path):
+    shared.options = DreamOptions(documents=DocumentOptions(size_cap=1_000))
+    (folder / "MEMORY.md").write_text("- " + "Bo wrote this himself and wants to keep it. " * 30 + "\n")
+    (ana,) = await shared.add("Ana keeps bees")
+    await shared.dreams.run(passes=["exact-fold"])
+    await recalled(shared, ana)
+    await sweep(shared)
+    told = await shared.dreams.promotion()
+    assert (told.waits_for_room, told.memory_size > told.size_cap == 1_000) == (1, True)
+    assert [(one.barred, one.is_chosen) for one in told.candidates] == [("document_full", False)]
+    shared.options = DreamOptions()
+    told = await shared.dreams.promotion()
+    assert (told.waits_for_room, [one.is_chosen for one in told.candidates]) == (0, [True])
+
+
+async def test_a_promotion_that_was_taken_back_is_not_counted_until_it_is_brought_back(shared: World, folder: Path):
+    (ana,) = await shared.add("Ana keeps bees")
+    await recalled(shared, ana)
+    report, _ = await sweep(shared)
+    assert (await shared.dreams.promotion()).promoted == 1
+    undone = await shared.dreams.undo(report.run_id)
+    told = await shared.dreams.promotion(ana.id)
+    assert (told.promoted, told.candidates[0].promotion, told.candidates[0].barred) == (0, None, "undone_by_person")
+    await shared.dreams.undo(undone.run_id)
+    told = await shared.dreams.promotion(ana.id)
+    assert (told.promoted, told.candidates[0].promotion is not None) == (1, True)
+
+
+@pytest.mark.parametrize("heading", ["kept", "deleted"])
+async def test_an_undo_takes_its_lines_out_of_what_a_person_edited_elsewhere(shared: World, folder: Path, heading: str):
+    mine = "# MEMORY.md\n\n- mine\n"
+    (folder / "MEMORY.md").write_text(mine)
+    entries = await shared.add("Ana keeps bees", "Bo sails on Sundays")
+    await recalled(shared, *entries)
+    report, _ = await sweep(shared)
+    text = (folder / "MEMORY.md").read_text()
+    dreamed = next(line for line in text.splitlines() if line.startswith("## Dreamed"))
+    edited = text.replace("- mine", "- mine, and more")
+    (folder / "MEMORY.md").write_text(edited if heading == "kept" else edited.replace(f"{dreamed}\n", ""))
+    undone = await shared.dreams.undo(report.run_id)
+    assert [one.refused for one in undone.passes] == [()]
+    left = (folder / "MEMORY.md").read_text()
+    assert left.split() == mine.replace("- mine", "- mine, and more").split()
+
+
+async def test_a_line_that_a_person_moved_under_another_heading_is_left_there(shared: World, folder: Path):
+    entries = await shared.add("Ana keeps bees", "Bo sails on Sundays")
+    await recalled(shared, *entries)
+    report, _ = await sweep(shared)
+    lines = (folder / "MEMORY.md").read_text().splitlines(keepends=True)
+    moved = next(line for line in lines if "bees" in line)
+    (folder / "MEMORY.md").write_text("".join([*(one for one in lines if one != moved), "\n## Mine\n\n", moved]))
+    undone = await shared.dreams.undo(report.run_id)
+    assert [one.code for item in undone.passes for one in item.refused] == ["changed_since"]
+    left = (folder / "MEMORY.md").read_text()
+    assert ("bees" in left, "sails" in left) == (True, False)
+
+
 async def test_a_plan_promotes_nothing_and_applied_it_promotes_the_same(shared: World, folder: Path):
     (ana,) = await shared.add("Ana keeps bees")
     await recalled(shared, ana)
