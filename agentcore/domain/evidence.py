@@ -144,7 +144,7 @@ def with_verdict(
     verdict: EvidenceVerdict,
     *,
     verified_by: str = "",
-    round: int = 0,  # noqa: A002
+    round: int = 0,  # noqa: A002 - the field that it becomes is called so
 ) -> tuple[Evidence, ...]:
     """Return *evidence* as that of a text that was judged anew, such as a merge or a rewording.
 

@@ -357,3 +357,25 @@ async def _waiting_run(cli: CommandLine) -> tuple[str, bool, str, str]:
 
 def test_a_run_that_nobody_holds_back_says_nothing_of_waiting(filled: CommandLine):
     assert filled("run").err == ""
+
+
+def test_a_run_until_done_leaves_nothing_and_tells_of_each_run(cli: CommandLine):
+    cli.make_folder()
+    (cli.data / "agentcore.toml").write_text("[dreaming.near_duplicates]\nmax_entries = 2\n", "utf-8")
+    for place in range(7):
+        cli.good("remember", f"Ana keeps {place} bees")
+    words = ["run", "--pass", "near-duplicates", "--until-done"]
+    told = cli("--json", *words)
+    left = [line.rsplit(" changed, ", 1)[1] for line in told.err.splitlines()]
+    assert left == ["5 entries left", "3 entries left", "1 entry left"]
+    assert [one["backlog"] for one in told.document["passes"] if one["name"] == "near-duplicates"] == [0]
+    assert len(cli.json("runs")["runs"]) == 4
+    assert cli(*words).err == ""
+    assert cli("run", "--plan", "p", "--until-done").code == 2
+
+
+def test_a_run_until_done_ends_where_it_gets_on_no_more(cli: CommandLine):
+    cli.good("remember", "Ana likes tea")
+    before = len(cli.json("runs")["runs"])
+    cli("run", "--until-done")
+    assert len(cli.json("runs")["runs"]) == before + 1

@@ -1,15 +1,16 @@
 """Runs `dream card`."""
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from agentcore.domain.card import MOST_LINES
+from agentcore.domain.card import MOST_LINES, CardLine
 from agentcore.domain.records import to_image
 from dream.interfaces.cli.commands.outcomes import told
 from dream.interfaces.cli.errors import MissingSettingError
-from dream.interfaces.cli.render.card import card_lines, history_lines
 from dream.interfaces.cli.render.desk import done_lines
+from dream.interfaces.cli.render.text import Line, Lines, Tone, one_line, paragraph, when
 from dream.interfaces.cli.session import Access, CliSession
 
 
@@ -66,5 +67,43 @@ async def _show(session: CliSession, *, history: bool) -> None:
     width = session.screen.width
     session.screen.show(
         lambda: {"lines": [to_image(one) for one in lines], "most": MOST_LINES},
-        lambda: history_lines(lines, width) if history else card_lines(lines, texts, width),
+        lambda: _history_lines(lines, width) if history else _card_lines(lines, texts, width),
     )
+
+
+def _card_lines(lines: Sequence[CardLine], texts: Mapping[str, str], width: int) -> Lines:
+    """Yield the lines of the card, each with what it goes back to.
+
+    Args:
+        lines: They.
+        texts: What the entries say that they go back to, by id.
+        width: Columns.
+    """
+    if not lines:
+        yield Line("The card is empty.", Tone.TITLE)
+        return
+    for one in lines:
+        yield from paragraph(one_line(str(one)), width, first=f"{one.id[:8]}  ")
+        for ref in one.sources:
+            yield from paragraph(
+                f"from {ref.id[:8]}: {one_line(texts.get(ref.id, ''))}", width, first="  ", tone=Tone.FAINT
+            )
+        if one.pinned:
+            yield Line(f"  by {one.set_by}, {when(one.set_at)}", Tone.FAINT)
+    full = "; the next line has to take the place of one" if len(lines) >= MOST_LINES else ""
+    yield Line(f"{len(lines)} of {MOST_LINES} lines{full}.", Tone.FAINT)
+
+
+def _history_lines(lines: Sequence[CardLine], width: int) -> Lines:
+    """Yield all lines that ever stood on the card, with when and why they came and went."""
+    if not lines:
+        yield Line("Nothing ever stood on the card.", Tone.TITLE)
+    for one in lines:
+        yield from paragraph(one_line(str(one)), width, first=f"{one.id[:8]}  ")
+        yield from paragraph(
+            f"set by {one.set_by}, {when(one.set_at)}: {one_line(one.reason)}", width, first="  ", tone=Tone.FAINT
+        )
+        if not one.is_active:
+            heir = f" by {one.successor[:8]}" if one.successor else ""
+            gone = f"{one.status.value}{heir}, {when(one.status_at)}: {one_line(one.status_reason or '')}"
+            yield from paragraph(gone, width, first="  ", tone=Tone.FAINT)

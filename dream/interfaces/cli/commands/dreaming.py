@@ -14,7 +14,7 @@ from agentcore.hosting.host import Host
 from dream.domain.change import ASK, JournalRow
 from dream.domain.forecast import total
 from dream.domain.report import PassReport, RunReport
-from dream.interfaces.cli.commands.outcomes import told
+from dream.interfaces.cli.commands.outcomes import repeated, told
 from dream.interfaces.cli.commands.scopes import pattern_of, run_each
 from dream.interfaces.cli.errors import ConflictingOptionsError
 from dream.interfaces.cli.exit_codes import Exit
@@ -84,6 +84,7 @@ async def run(
     model: bool = True,
     max_outputs: int | None = None,
     watch: Annotated[bool, Parameter(negative="")] = False,
+    until_done: Annotated[bool, Parameter(negative="")] = False,
     all_scopes: Annotated[bool, Parameter(negative="")] = False,
     session: CliSession,
 ) -> int:
@@ -97,10 +98,12 @@ async def run(
         model: Let passes ask the model that is configured; else those that need one are skipped.
         max_outputs: New records that the run may write at most; what is more waits for a later one.
         watch: Tell of each pass on stderr as it ends.
+        until_done: Run again as long as entries are left for later runs and fewer each time; the last report is shown.
         all_scopes: Dream on all scopes, one after the other; on those that fit where `--scope` holds `*`.
         session: Whose memory.
     """
-    for name, value in (("--pass", passes), ("--now", now), ("--propose", propose or None)):
+    for name, value in (("--pass", passes), ("--now", now), ("--propose", propose or None),
+                        ("--until-done", until_done or None)):  # fmt: skip
         if plan is not None and value is not None:
             raise ConflictingOptionsError(first="--plan", second=name)
     chat, pattern = session.chat() if model else None, pattern_of(session, is_every=all_scopes)
@@ -108,15 +111,16 @@ async def run(
         for name, value in (("--plan", plan), ("--now", now), ("--propose", propose or None)):
             if value is not None:
                 raise ConflictingOptionsError(first="--all-scopes", second=name)
-        return await run_each(session, pattern, passes=passes, chat=chat)
+        return await run_each(session, pattern, passes=passes, chat=chat, until_done=until_done)
     as_of = instant(now)
     modes = {OTHERS: PassMode.PROPOSE} if propose else {}
     async with session.host(Access.CHANGE, chat=chat, modes=modes) as host:
         dreams = host.for_scope(session.scope).dreams
         dreams.on_alarm(lambda alarm: session.screen.warn(alarm.sentence))
         tell = partial(_tell, session) if watch else None
+        begin = partial(dreams.run, passes=passes, plan=plan, now=as_of, max_outputs=max_outputs, on_pass=tell)
         async with live_status(session, host):
-            report = await dreams.run(passes=passes, plan=plan, now=as_of, max_outputs=max_outputs, on_pass=tell)
+            report = (await repeated(session, begin, until_done=until_done))[-1]
         entries, asked = await named_entries(host, session, report), await questions_of(host, session, report)
     return told(session, report, report.to_json, lambda: run_lines(session, report, entries, asked=asked))
 

@@ -1,11 +1,13 @@
 """Runs `dream scopes`, and what `dream status` and `dream run` do with several scopes."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agentcore.domain.scope import Scope
 from agentcore.domain.scope_pattern import ScopePattern
 from dream.domain.report import Outcome, RunReport
+from dream.interfaces.cli.commands.outcomes import repeated
 from dream.interfaces.cli.errors import UnknownScopeError
 from dream.interfaces.cli.exit_codes import Exit
 from dream.interfaces.cli.render.text import Line, Lines, Tone, counted, table, when
@@ -89,18 +91,24 @@ async def named_scopes(session: CommandSession, pattern: ScopePattern) -> list[S
 
 
 async def run_each(
-    session: CommandSession, pattern: ScopePattern, *, passes: Sequence[str] | None, chat: "ChatOptions | None"
+    session: CommandSession,
+    pattern: ScopePattern,
+    *,
+    passes: Sequence[str] | None,
+    chat: "ChatOptions | None",
+    until_done: bool = False,
 ) -> Exit:
     """Run one dream on each scope that *pattern* names, one after the other; one that fails keeps no other from its."""
     named = [one.scope for one in await overviews(session, pattern)]
     reports: list[RunReport] = []
     async with session.host(Access.CHANGE, chat=chat, needs_scope=False) as host:
         for scope in named:
-            reports.append(await host.for_scope(scope).dreams.run(passes=passes))
+            begin = partial(host.for_scope(scope).dreams.run, passes=passes)
+            reports += await repeated(session, begin, until_done=until_done)
             session.screen.tell(Line(f"{scope}  {reports[-1].outcome.value}, {reports[-1].changes:,} records changed"))
-    failed = [str(one.scope) for one in reports if one.outcome is Outcome.FAILED]
+    failed = {str(one.scope) for one in reports if one.outcome is Outcome.FAILED}
     session.screen.show(
         lambda: {"runs": [one.to_json() for one in reports]},
-        lambda: [Line(f"{counted(len(reports), 'scope', 'scopes')}, {len(failed):,} failed.")],
+        lambda: [Line(f"{counted(len(named), 'scope', 'scopes')}, {len(failed):,} failed.")],
     )
     return Exit.FAILED if failed else Exit.OK

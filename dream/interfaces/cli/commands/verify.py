@@ -1,12 +1,13 @@
 """Runs `dream verify`."""
 
+from functools import partial
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from agentcore.errors import InvalidOptionsError
 from dream.interfaces.cli.commands.dreaming import named_entries
-from dream.interfaces.cli.commands.outcomes import told
+from dream.interfaces.cli.commands.outcomes import repeated, told
 from dream.interfaces.cli.errors import MissingSettingError
 from dream.interfaces.cli.exit_codes import Exit
 from dream.interfaces.cli.render.reports import run_lines, verification_lines
@@ -20,6 +21,7 @@ async def verify(
     existing: Annotated[bool, Parameter(negative="")] = False,
     budget: int | None = None,
     forecast: Annotated[bool, Parameter(negative="")] = False,
+    until_done: Annotated[bool, Parameter(negative="")] = False,
     model: bool = True,
     session: CliSession,
 ) -> int:
@@ -29,6 +31,8 @@ async def verify(
         existing: Say that it is about what is stored; what dreams write is verified by them.
         budget: Tokens that it may cost at most; what is left is judged by the next one.
         forecast: Only count what the model would be asked, and ask nothing.
+        until_done: Go on as long as entries are left and fewer each time; the last report is shown. `--budget` is what
+            each run may cost.
         model: Have the model that is configured read what words do not prove.
         session: Whose memory.
 
@@ -44,7 +48,8 @@ async def verify(
         await _forecast(session)
         return Exit.OK
     async with session.host(Access.CHANGE, chat=session.chat() if model else None) as host:
-        report = await host.for_scope(session.scope).dreams.verify_existing(budget=budget)
+        begin = partial(host.for_scope(session.scope).dreams.verify_existing, budget=budget)
+        report = (await repeated(session, begin, until_done=until_done))[-1]
         entries = await named_entries(host, session, report)
 
     def lines() -> Lines:
