@@ -73,7 +73,8 @@ async def _a_day(cli: CommandLine) -> None:
         assert await host.storage.scopes() == [Scope("home", one, "ana") for one in ("mia", "rex", "tom")]
 
 
-SOON = SETTINGS.replace('kind = "daily", at = "03:00"', 'kind = "idle", after = "1m"').replace('"2h"', '"1m"')
+_IDLE = SETTINGS.replace('kind = "daily", at = "03:00"', 'kind = "idle", after = "1m"').replace('"2h"', '"1m"')
+SOON = f'{_IDLE}\n[llm]\nmodel = "base"\n'
 
 
 @pytest.mark.slow

@@ -35,8 +35,8 @@ async def repeated(
     """
     reports = [await run()]
     while until_done and _goes_on(reports):
-        left, changed = _backlog(reports[-1]), counted(reports[-1].changes, "record")
-        session.screen.tell(Line(f"Run {reports[-1].run_id}: {changed} changed, {counted(left, 'entry', 'entries')} left"))
+        left, changed = counted(_backlog(reports[-1]), "entry", "entries"), counted(reports[-1].changes, "record")
+        session.screen.tell(Line(f"Run {reports[-1].run_id}: {changed} changed, {left} left"))
         reports.append(await run())
     return reports
 
