@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from agentcore.domain.conversation import Turn
+from agentcore.domain.filters import EntryFilter
 from agentcore.domain.records import SIGNALS, RecordKind
 from agentcore.stores.storage import ReadView
 from dream.domain.built_in_passes import RETENTION
@@ -72,12 +73,12 @@ def _has_leapt(view: PassView, context: DreamContext) -> bool:
     """Tell whether the clock may have leapt, and what is due has to wait for a second dream, or for a person.
 
     A clock that is years ahead makes everything due at once, and nothing brings back what is removed. So a dream long
-    after the one before, or after the last turn where there was none, removes nothing; nor does one before which the
+    after the one before, or after what was stored last where there was none, removes nothing; nor does one before which the
     clock was set back, since what was stored by the clock of then looks older than it is. The next dream removes it,
     as does one that a person asks for.
     """
     before = next(view.books.history.dreams(), None)
-    since = view.turns.newest_recorded() if before is None else before.started_at
+    since = _last_stored(view) if before is None else before.started_at
     leap = context.options.retention.leap
     due = context.as_of - context.options.retention.turns
     if since is None or not (view.now - since > leap or view.turns.is_set_back(recorded_before=due, by=leap)):
@@ -86,6 +87,13 @@ def _has_leapt(view: PassView, context: DreamContext) -> bool:
         one.name == context.pass_name and one.notes.get(_LEAPT) for one in before.passes
     )
     return not waited and not view.books.history.is_a_persons(context.run_id)
+
+
+def _last_stored(view: ReadView) -> datetime | None:
+    """Return when a turn or an entry was stored last, by the clock of then."""
+    stored = [entry.recorded_at for entry in view.entries.select(EntryFilter(), limit=1)]
+    newest = view.turns.newest_recorded()
+    return max(stored if newest is None else [*stored, newest], default=None)
 
 
 def _next_date(view: ReadView, terms: RetentionOptions) -> datetime | None:

@@ -168,6 +168,7 @@ async def test_retention_drops_a_withheld_turn_without_a_warning(world: World):
     (entry,) = await world.add(world.entry(PREGNANT, sources=cites(turn)))
     await forget(world, entry)
     world.clock.advance(91 * DAY)
+    await talk(world, "I am back")
     report = await world.dreams.run(passes=["retention"])
     assert of_pass(report, "retention").notes["unread_turns_dropped"] == {"s1": 1}
 
