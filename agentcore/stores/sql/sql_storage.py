@@ -252,7 +252,7 @@ class SqlStorage:
             migrate(self._writer, path=self._name, at=self._clock.now() if self._keeps_copies else None)
             self._reader = self._writer if self._path is None else self._engine(writes=False)
             self._take_salts(self._writer, self._reader)
-            self._readers = None if self._path is None else Readers(self._reader)
+            self._readers = None if self._path is None else Readers(self._reader, self._path)
 
     def _take_salts(self, writer: Engine, reader: Engine) -> None:
         """Move what earlier versions hashed forgotten texts with out of the database, which is copied and exported."""

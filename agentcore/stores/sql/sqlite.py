@@ -53,6 +53,41 @@ class SharingDialect(SQLiteDialect_pysqlite):
 registry.register("sqlite.sharing", __name__, SharingDialect.__name__)
 
 
+class SameFile:
+    """Tells whether a path still leads to the file that was opened; lives as long as what opened it.
+
+    SQLite writes on into a file that was moved or deleted, where nobody would ever find it.
+
+    Args:
+        path: The path; None for a database that lies in no file, or in one of its own.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._opened: tuple[int, int] | None = None
+
+    def require(self) -> None:
+        """Look, for the first time once the file is there.
+
+        Raises:
+            StorageUnavailableError: it is gone, or another lies in its place.
+        """
+        if self._path is None:
+            return
+        try:
+            found = self._path.stat()
+        except OSError:
+            raise self._gone() from None
+        here = (found.st_dev, found.st_ino)
+        self._opened = self._opened or here
+        if here != self._opened:
+            raise self._gone()
+
+    def _gone(self) -> StorageUnavailableError:
+        problem, remedy = "is no longer where it was opened", "put it back, or start again"
+        return StorageUnavailableError(path=str(self._path), problem=problem, remedy=remedy)
+
+
 def sqlite_engine(
     path: Path | None,
     *,
@@ -87,7 +122,10 @@ def sqlite_engine(
         for pragma in pragmas:
             connection.execute(f"PRAGMA {pragma}")
 
+    file = SameFile(path if address is None else None)
+
     def on_begin(connection: Connection) -> None:
+        file.require()
         driver_of(connection).execute(begin)
 
     event.listen(engine, "connect", on_connect)
@@ -167,15 +205,18 @@ class Readers:
 
     Args:
         engine: Whose connections they are; its transactions begin with `BEGIN`.
+        path: The file, which must stay where it is.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, path: Path | None = None) -> None:
         self._engine = engine
+        self._file = SameFile(path)
         self._idle: list[Connection] = []
 
     @contextmanager
     def reading(self) -> Generator[Connection]:
         """Lend a connection with a transaction; what is read in it is of one state of the database."""
+        self._file.require()
         connection = self._taken()
         try:
             driver = driver_of(connection)

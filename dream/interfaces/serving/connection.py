@@ -31,6 +31,12 @@ class HttpConnection(H11Protocol):
         """Take bytes; a head that is begun has to come to its end."""
         if self.conn.their_state is h11.IDLE and self._head is None:
             self._await_head()
+        if len(self.connections) > self.options.connections:
+            # Told now, not when it connected: an answer to what was not read yet is lost with the connection.
+            detail = f"Too many connections are open: {self.options.connections:,} at most, try again later."
+            busy = Problem(status=503, code="too_many_connections", detail=detail, headers={"Retry-After": "10"})
+            self._close_with(busy, "Service Unavailable")
+            return
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
             self._head = _cancelled(self._head)
@@ -67,9 +73,9 @@ class HttpConnection(H11Protocol):
         if self.transport.is_closing():
             return
         body = bytes(problem.response().body)
-        head = (
-            f"HTTP/1.1 {problem.status_code} {phrase}\r\nContent-Type: {MEDIA_TYPE}\r\nContent-Length: {len(body)}\r\n"
-        )
+        headers = {"Content-Type": MEDIA_TYPE, "Content-Length": len(body), **(problem.headers or {})}
+        told = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        head = f"HTTP/1.1 {problem.status_code} {phrase}\r\n{told}"
         self.transport.write(f"{head}Connection: close\r\n\r\n".encode() + body)
         self.transport.close()
 

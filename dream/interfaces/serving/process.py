@@ -4,8 +4,10 @@ import asyncio
 import contextlib
 import logging
 import socket
+import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final
 
 import uvicorn
@@ -17,8 +19,10 @@ from dream.interfaces.serving.connection import connection_with
 from dream.interfaces.serving.settings import ServeOptions
 from dream.interfaces.signals import stopping_on_signals
 
-_CONNECTIONS: Final = 12_000
-"""Open at once; more are told to come back later."""
+_OTHER_FILES: Final = 256
+"""Files that are no connections: the database, its readers, documents, backups."""
+_NOT_STREAMS: Final = 0.9
+"""The share of connections that streams may take, so that others are answered still."""
 _HEADERS: Final = 64 * 1024
 _IDLE_SECONDS: Final = 15
 _GRACE_SECONDS: Final = 5
@@ -66,6 +70,21 @@ def listening_socket(host: str, port: int) -> Generator[socket.socket]:
         yield bound
 
 
+def within_file_limit(options: ServeOptions) -> ServeOptions:
+    """Return options that admit no more connections than this process may open files, once it may open all it can."""
+    if sys.platform == "win32":
+        return options
+    import resource  # noqa: PLC0415 - Unix alone has it
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        soft = hard
+    most = options.connections if soft == resource.RLIM_INFINITY else max(soft - _OTHER_FILES, soft // 2)
+    connections = min(options.connections, most)
+    return replace(options, connections=connections, streams=min(options.streams, int(connections * _NOT_STREAMS)))
+
+
 async def serve_http(host: Host, options: ServeOptions, bound: socket.socket, *, ready: Callable[[], None]) -> None:
     """Serve an open host until a signal, or the death of one of its workers, ends it.
 
@@ -75,13 +94,13 @@ async def serve_http(host: Host, options: ServeOptions, bound: socket.socket, *,
         bound: Where to listen.
         ready: Called once it listens.
     """
+    options = within_file_limit(options)
     config = uvicorn.Config(
         Server(host, options),
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=_CONNECTIONS,
         h11_max_incomplete_event_size=_HEADERS,
         timeout_keep_alive=_IDLE_SECONDS,
         timeout_graceful_shutdown=_GRACE_SECONDS,

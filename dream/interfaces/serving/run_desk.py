@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from agentcore.clock import Clock
 from agentcore.domain.scope import Scope
+from agentcore.errors import AgentcoreError
 from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
 from agentcore.stores.acting import acting_as
 from agentcore.stores.storage import ReadView, Storage, UnitOfWork
@@ -21,14 +22,15 @@ from dream.stores import dream_stores
 OnBegin: TypeAlias = Callable[[UnitOfWork, str], None]
 """Called in the transaction that opens a run, with its id."""
 
+_DONE: Final = "done"
 _LOOK: Final = timedelta(milliseconds=50)
 _LOOK_LONGER: Final = timedelta(milliseconds=500)
 _OPENING: Final = 10
 """Looks for the run of who holds the lease, before a client is refused without its id."""
 _PATIENCE: Final = 60
 """Looks at a run before a client is told that it is still under way."""
-_HEARTBEAT: Final = 30
-"""Looks without news after which a stream says that it is alive."""
+_HEARTBEAT: Final = timedelta(seconds=15)
+"""How long a stream is silent before it says that it is alive."""
 
 
 class _Running(BackgroundService):
@@ -70,6 +72,48 @@ class _Running(BackgroundService):
             self.run_id.set_result(run_id)
 
 
+class _Followed(BackgroundService):
+    """A run that somebody follows: it is looked at once for all of them, however many; lives as long as they do."""
+
+    def __init__(self, clock: Clock, storage: Storage, scope: Scope, run_id: str) -> None:
+        super().__init__(name=f"followed-run-{run_id}", on_failure=WorkerFailure.KEEP_RUNNING)
+        self._clock = clock
+        self._storage = storage
+        self._scope = scope
+        self._run_id = run_id
+        self.followers = 0
+        self.told: list[tuple[str, dict[str, Any]]] = []
+        self.fault: AgentcoreError | None = None
+        self.is_over = False
+        self.news = asyncio.Event()
+
+    async def run(self) -> None:
+        try:
+            while not (self.told and self.told[-1][0] == _DONE):
+                await self._look()
+        except AgentcoreError as error:
+            self.fault = error  # it belongs to those who follow
+        finally:
+            self.is_over = True
+            self._tell(*self.told)
+
+    async def _look(self) -> None:
+        report, steps = await self._storage.read(self._scope, lambda view: _state(view, self._run_id))
+        if report.finished_at is not None:
+            self._tell((_DONE, report.to_json()))
+            return
+        progress = ("progress", {"run_id": self._run_id, **steps})
+        if [progress] != self.told:
+            self._tell(progress)
+        await self._clock.sleep(_LOOK_LONGER)
+
+    def _tell(self, *events: tuple[str, dict[str, Any]]) -> None:
+        """Let followers know: of what lies between two looks, the latest stands for all."""
+        self.told = list(events)
+        self.news.set()
+        self.news = asyncio.Event()
+
+
 class RunDesk:
     """Starts dreams for clients and watches runs, its own and those of other processes; lives as long as the app.
 
@@ -80,6 +124,7 @@ class RunDesk:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._running: set[_Running] = set()
+        self._followed: dict[tuple[Scope, str], _Followed] = {}
 
     async def begin(
         self,
@@ -169,19 +214,35 @@ class RunDesk:
 
         An event without a name says that nothing is new.
         """
-        told, idle = -1, 0
-        while True:
-            report, steps = await storage.read(scope, lambda view: _state(view, run_id))
-            if report.finished_at is not None:
-                yield "done", report.to_json()
-                return
-            if steps["steps"] != told:
-                told, idle = steps["steps"], 0
-                yield "progress", {"run_id": run_id, **steps}
-            idle += 1
-            if idle % _HEARTBEAT == 0:
-                yield "", {}
-            await self._clock.sleep(_LOOK_LONGER)
+        place = (scope, run_id)
+        followed = self._followed.get(place)
+        if followed is None:
+            followed = self._followed[place] = _Followed(self._clock, storage, scope, run_id)
+            await followed.start()
+        followed.followers += 1  # nothing is waited for before this
+        try:
+            seen: list[tuple[str, dict[str, Any]]] = []
+            while not (seen and seen[-1][0] == _DONE):
+                news = followed.news
+                if followed.fault is not None:
+                    raise followed.fault
+                if followed.told != seen:
+                    seen = followed.told
+                    for event in seen:
+                        yield event
+                    continue
+                if followed.is_over:
+                    return
+                try:
+                    async with asyncio.timeout(_HEARTBEAT.total_seconds()):
+                        await news.wait()
+                except TimeoutError:
+                    yield "", {}
+        finally:
+            followed.followers -= 1
+            if not followed.followers:
+                self._followed.pop(place, None)
+                await followed.stop()
 
 
 async def unfinished(storage: Storage, scope: Scope, *kinds: RunKind) -> RunReport | None:

@@ -27,7 +27,8 @@ class ServeOptions:
         answer_time: How long an answer may take that is no stream.
         per_second: Requests of one token in a second, on average.
         burst: Requests of one token at once.
-        streams: Streams of events that are open at once, of all clients.
+        connections: Connections that are open at once, of all clients; fewer where the process may open fewer files.
+        streams: Streams of events that are open at once, of all clients, likewise.
         read_only: Whether nothing can be written over MCP.
         tools: The MCP tools that are offered; None for all.
     """
@@ -43,6 +44,7 @@ class ServeOptions:
     answer_time: timedelta = timedelta(seconds=60)
     per_second: float = 2_000
     burst: float = 4_000
-    streams: int = 1_000
+    connections: int = 12_000
+    streams: int = 10_000
     read_only: bool = False
     tools: frozenset[str] | None = None

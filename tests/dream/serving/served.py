@@ -102,10 +102,21 @@ class ServedProcess:
 
 
 @contextmanager
-def serving_process(folder: Path, *options: str, data: Path | None = None) -> Iterator[ServedProcess]:
-    """Run `dream serve` for the length of the block, on a new data directory in the folder or on that one."""
+def serving_process(
+    folder: Path, *options: str, data: Path | None = None, files: int | None = None
+) -> Iterator[ServedProcess]:
+    """Run `dream serve` for the length of the block, on a new data directory in the folder or on that one.
+
+    Args:
+        folder: Where its log goes.
+        *options: More options of the command.
+        data: The data directory.
+        files: How many files it may open.
+    """
     data, log = data or folder / "data", folder / "log.txt"
     command = [sys.executable, "-m", "dream", "--data", str(data), "serve", "--port", "0", *options]
+    if files is not None:
+        command = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command]
     with (
         log.open("w") as errors,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,

@@ -15,6 +15,7 @@ import httpx2
 import pytest
 from served import MEMORIES, RUNS, Served, served
 from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
 from starlette.routing import Mount
 
 from agentcore import AgentHostBuilder, Scope
@@ -231,6 +232,25 @@ async def test_below_a_prefix_the_door_is_guarded_as_well():
         secret, _ = await host.tokens.create("one", scopes=["*/*/*"], rights=["read"])
         answer = await client.get(MEMORIES, headers={"Authorization": f"Bearer {secret}"})
         assert answer.json() == {"memories": [], "next_cursor": None}
+
+
+async def test_a_page_answers_whatever_is_neither_rest_nor_mcp_and_needs_no_token_for_it():
+    async def page(scope: Any, receive: Any, send: Any) -> None:
+        await PlainTextResponse(f"page {scope['path']}")(scope, receive, send)
+
+    host = AgentHostBuilder(None).with_memory().with_dreaming(in_background=False).build()
+    memory = asgi_app(host, page=page)
+    transport = httpx2.ASGITransport(memory)
+    async with host, memory, httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        for path in ("/", "/runs/r1", "/app.js"):
+            assert (await client.get(path)).text == f"page {path}"
+        for path in (MEMORIES, "/api/v1/nothing", "/mcp"):
+            assert (await client.get(path)).status_code == 401
+        assert (await client.get("/healthz")).text == "ok\n"
+        assert (await client.get("/", headers={"Host": "memory.evil.example"})).status_code == 421
+        secret, _ = await host.tokens.create("one", scopes=["*/*/*"], rights=["read"])
+        answer = await client.get("/api/v1/nothing", headers={"Authorization": f"Bearer {secret}"})
+        assert (answer.status_code, answer.text.startswith("page")) == (404, False)
 
 
 async def test_no_secret_and_no_content_enters_the_log(server: Served, caplog: pytest.LogCaptureFixture):
