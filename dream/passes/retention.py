@@ -73,9 +73,9 @@ def _has_leapt(view: PassView, context: DreamContext) -> bool:
     """Tell whether the clock may have leapt, and what is due has to wait for a second dream, or for a person.
 
     A clock that is years ahead makes everything due at once, and nothing brings back what is removed. So a dream long
-    after the one before, or after what was stored last where there was none, removes nothing; nor does one before which the
-    clock was set back, since what was stored by the clock of then looks older than it is. The next dream removes it,
-    as does one that a person asks for.
+    after the one before, or after what was stored last where there was none, removes nothing; nor does one before which
+    the clock was set back, since what was stored by the clock of then looks older than it is. The next dream removes
+    it, as does one that a person asks for.
     """
     before = next(view.books.history.dreams(), None)
     since = _last_stored(view) if before is None else before.started_at
