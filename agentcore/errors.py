@@ -11,6 +11,7 @@
     │   ├── ForgottenSourceError
     │   ├── InvalidBackupError
     │   ├── RetiredEntryError
+    │   ├── ForbiddenTransitionError
     │   └── UnknownRecordError
     ├── HostError                   the host cannot do this now
     │   ├── HostNotStartedError
@@ -114,6 +115,14 @@ class RetiredEntryError(InvalidInputError):
 
     def __init__(self, *, entry_id: str, status: str) -> None:
         super().__init__(f"The entry {entry_id} is {status}; restore it first.")
+
+
+class ForbiddenTransitionError(InvalidInputError):
+    """A hypothesis or a claim was to go into a state that it does not go into from where it is."""
+
+    def __init__(self, *, record_id: str, state: str, wanted: str) -> None:
+        self.state = state
+        super().__init__(f"{record_id} is {state} and cannot become {wanted}; undo the decision that made it {state}.")
 
 
 class UnknownRecordError(InvalidInputError):

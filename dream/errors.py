@@ -159,6 +159,13 @@ class UnknownQuestionError(DreamError, InvalidInputError):
         super().__init__(f"The question id {value[:80]!r} fits {what}.")
 
 
+class LostSourceError(DreamError, InvalidInputError):
+    """A hypothesis was to be kept or promoted that rests on something which is no longer what it was."""
+
+    def __init__(self, *, hypothesis_id: str, why: str) -> None:
+        super().__init__(f"Hypothesis {hypothesis_id} cannot be kept: {why}; reject it or set it aside.")
+
+
 class AnsweredQuestionError(DreamError, InvalidInputError):
     """A question was answered that somebody had answered before."""
 

@@ -8,6 +8,11 @@ from .card import (
     CardLine as CardLine,
     CardSection as CardSection,
 )
+from .claim import (
+    Claim as Claim,
+    ClaimState as ClaimState,
+    Entailment as Entailment,
+)
 from .conclusion import (
     Confidence as Confidence,
     Pattern as Pattern,
@@ -38,6 +43,15 @@ from .filters import (
     RecallFilter as RecallFilter,
     TurnFilter as TurnFilter,
 )
+from .hypothesis import (
+    Factor as Factor,
+    Hypothesis as Hypothesis,
+    HypothesisDecision as HypothesisDecision,
+    HypothesisSource as HypothesisSource,
+    HypothesisSourceKind as HypothesisSourceKind,
+    HypothesisState as HypothesisState,
+    LoggedDecision as LoggedDecision,
+)
 from .memory import (
     Level as Level,
     MemoryEntry as MemoryEntry,
@@ -46,6 +60,10 @@ from .memory import (
 )
 from .off_limits import (
     OffLimitsTopic as OffLimitsTopic,
+)
+from .predicates import (
+    PredicatePolicy as PredicatePolicy,
+    PredicateRule as PredicateRule,
 )
 from .question import (
     Question as Question,

@@ -20,6 +20,8 @@ class SourceKind(StrEnum):
     TURN = "turn"
     FEEDBACK = "feedback"
     DOCUMENT = "document"
+    CLAIM = "claim"
+    """Of questions alone: no entry rests on a claim, but on the words that it was taken from."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -9,28 +9,36 @@ An image holds everything a person could miss and nothing that only the store ne
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
-from datetime import datetime
 from enum import StrEnum
 from itertools import repeat
 from operator import call
 from typing import Any, TypeVar, cast
 
-from agentcore.domain.card import CardLine, CardSection
-from agentcore.domain.conclusion import Confidence, Pattern, Premise
+from agentcore.domain.card import CardLine
+from agentcore.domain.claim import Claim
 from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
-from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceRef
-from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
+from agentcore.domain.evidence import SourceRef
+from agentcore.domain.hypothesis import (
+    Hypothesis,
+)
+from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.off_limits import OffLimitsTopic
-from agentcore.domain.question import Question, QuestionCause, QuestionState, QuestionVerdict
+from agentcore.domain.question import Question
+from agentcore.domain.record_fields import (
+    CONVERTERS_OF_CLAIMS,
+    CONVERTERS_OF_HYPOTHESES,
+    plain_value,
+    typed_value,
+)
 from agentcore.domain.scope import Scope
-from agentcore.domain.signals import FailureCategory, Feedback, FeedbackKind, Rating, ToolCall, WispRun
+from agentcore.domain.signals import Feedback, ToolCall, WispRun
 from agentcore.domain.skill import Skill, SkillUse
-from agentcore.domain.subject_time import PartialDate, SubjectTime
-from agentcore.domain.temporal import from_text, to_text
 
 _Signal = SkillUse | Feedback | WispRun | ToolCall
-Record = MemoryEntry | Turn | Skill | _Signal | StoredDocument | OffLimitsTopic | Question | CardLine
+Record = (
+    MemoryEntry | Turn | Skill | _Signal | StoredDocument | OffLimitsTopic | Question | CardLine | Hypothesis | Claim
+)
 Image = dict[str, Any]
 T = TypeVar("T")
 
@@ -49,9 +57,12 @@ class RecordKind(StrEnum):
     OFF_LIMITS_TOPIC = "off_limits_topic"
     QUESTION = "question"
     CARD_LINE = "card_line"
+    CLAIM = "claim"
+    HYPOTHESIS = "hypothesis"
 
 
 _STORE_ONLY = frozenset({"scope", "version", "importance"})
+_OWN_CONVERTERS = {RecordKind.CLAIM: CONVERTERS_OF_CLAIMS, RecordKind.HYPOTHESIS: CONVERTERS_OF_HYPOTHESES}
 _SPARSE = frozenset({"evidence", "premises"})
 """Fields that an image leaves out when they are empty, as images did before there were such fields."""
 
@@ -159,6 +170,17 @@ RECORD_TYPES: Mapping[RecordKind, RecordType] = {
     RecordKind.CARD_LINE: RecordType(
         record=CardLine, singular="card line", plural="card lines", text="content", dreams_add=True, dreams_change=True
     ),
+    RecordKind.CLAIM: RecordType(
+        record=Claim, singular="claim", plural="claims", text="quote", dreams_add=True, dreams_change=True
+    ),
+    RecordKind.HYPOTHESIS: RecordType(
+        record=Hypothesis,
+        singular="hypothesis",
+        plural="hypotheses",
+        text="hypothesis",
+        dreams_add=True,
+        dreams_change=True,
+    ),
 }
 """The table of kinds, in the order in which an export has them."""
 
@@ -209,204 +231,24 @@ def to_image(record: Record) -> Image:
     for name in _FIELDS[kind_of(record)]:
         value = getattr(record, name)
         if value is not None and (value or name not in _SPARSE):
-            image[name] = value if value.__class__ in _AS_IT_IS else _plain(value)
+            image[name] = value if value.__class__ in _AS_IT_IS else plain_value(value)
     return image
 
 
 def from_image(kind: RecordKind, scope: Scope, image: Mapping[str, Any]) -> Record:
     """Build the record that *image* describes; KeyError, ValueError or TypeError if it describes none."""
-    values = {name: _typed(name, image[name]) for name in _FIELDS[kind] if image.get(name) is not None}
+    own = _OWN_CONVERTERS.get(kind, {})
+    values = {name: typed_value(name, image[name], own) for name in _FIELDS[kind] if image.get(name) is not None}
     return RECORD_TYPES[kind].record(scope=scope, **values)
 
 
 def with_image(record: T, names: Collection[str], image: Mapping[str, Any]) -> T:
     """Return *record* with the fields *names* as *image* has them; None where it has none."""
-    found = {name: None if image.get(name) is None else _typed(name, image[name]) for name in names}
+    found = {name: None if image.get(name) is None else typed_value(name, image[name]) for name in names}
     return replace(cast("Any", record), **found)
 
 
 _AS_IT_IS = frozenset({str, int, float, bool})
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return to_text(value)
-    write = _WRITERS.get(value.__class__)
-    if write is not None:
-        return write(value)
-    if isinstance(value, tuple):
-        return [_plain(item) for item in cast("tuple[Any, ...]", value)]
-    if isinstance(value, Mapping):
-        mapping = cast("Mapping[str, str]", value)
-        return {key: mapping[key] for key in sorted(mapping)}
-    return value
-
-
-def _typed(name: str, value: Any) -> Any:
-    convert = _CONVERTERS.get(name)
-    if convert is not None:
-        return convert(value)
-    return from_text(_text(value)) if name.endswith("_at") else _text(value)
-
-
-def _text(value: Any) -> str:
-    return _checked(value, str)
-
-
-def _whole(value: Any) -> int:
-    if isinstance(value, bool):
-        raise TypeError(f"{value} stands where a number belongs")
-    return _checked(value, int)
-
-
-def _flag(value: Any) -> bool:
-    return _checked(value, bool)
-
-
-def _items(value: Any) -> list[Any]:
-    if isinstance(value, tuple):
-        return list(cast("tuple[Any, ...]", value))
-    return cast("list[Any]", _checked(value, list))
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(_text(item) for item in _items(value))
-
-
-def _counts(value: Any) -> tuple[tuple[str, int], ...]:
-    return tuple((_text(entry), _whole(count)) for entry, count in _items(value))
-
-
-def _pairs(value: Any) -> dict[str, str]:
-    return {_text(key): _text(item) for key, item in cast("dict[Any, Any]", _checked(value, dict)).items()}
-
-
-def _sources(value: Any) -> tuple[SourceRef, ...]:
-    return tuple(sorted(SourceRef.parse(_text(item)) for item in _items(value)))
-
-
-def evidence_image(evidence: Evidence) -> Image:
-    """Return *evidence* as images and rows hold it, what is empty left out."""
-    whole = {name: _plain(getattr(evidence, name)) for name in _EVIDENCE_FIELDS}
-    return {name: value for name, value in whole.items() if value}
-
-
-def evidence_of(image: Mapping[str, Any]) -> Evidence:
-    """Read what `evidence_image` wrote; KeyError, ValueError or TypeError if it describes none.
-
-    Example:
-        >>> image = {"source": "turn:4f00c2", "said_at": "2025-05-01T00:00:00Z", "sentence": "I moved to Lisbon.",
-        ...          "verdict": "proven", "verified_by": "host"}
-        >>> evidence_image(evidence_of(image)) == image
-        True
-    """
-    values = {name: _EVIDENCE_FIELDS[name](image[name]) for name in _EVIDENCE_FIELDS if image.get(name) is not None}
-    return Evidence(**values)
-
-
-def _evidence(value: Any) -> tuple[Evidence, ...]:
-    return tuple(evidence_of(cast("dict[str, Any]", _checked(item, dict))) for item in _items(value))
-
-
-def premise_image(premise: Premise) -> Image:
-    """Return *premise* as images and rows hold it, what is empty left out."""
-    whole = {name: _plain(getattr(premise, name)) for name in _PREMISE_FIELDS}
-    return {name: value for name, value in whole.items() if value}
-
-
-def premise_of(image: Mapping[str, Any]) -> Premise:
-    """Read what `premise_image` wrote; KeyError, ValueError or TypeError if it describes none.
-
-    Example:
-        >>> image = {"entry_id": "a", "text_key": "4f00c2", "said_at": "2025-05-01T00:00:00Z", "against": True}
-        >>> premise_image(premise_of(image)) == image
-        True
-    """
-    return Premise(**{name: read(image[name]) for name, read in _PREMISE_FIELDS.items() if name in image})
-
-
-def _premises(value: Any) -> tuple[Premise, ...]:
-    return tuple(sorted(premise_of(cast("dict[str, Any]", _checked(item, dict))) for item in _items(value)))
-
-
-def _subject_time(value: Any) -> SubjectTime:
-    return SubjectTime.parse(_text(value))
-
-
-def _trust(value: Any) -> Trust:
-    return Trust[_text(value).upper()]
-
-
-def _checked(value: Any, wanted: type[T]) -> T:
-    if not isinstance(value, wanted):
-        raise TypeError(f"{type(value).__name__} stands where {wanted.__name__} belongs")
-    return value
-
-
-_EVIDENCE_FIELDS: dict[str, Callable[[Any], Any]] = {
-    "source": lambda value: SourceRef.parse(_text(value)),
-    "speaker": _text,
-    "said_at": lambda value: from_text(_text(value)),
-    "sentence": _text,
-    "verdict": EvidenceVerdict,
-    "written_by": _text,
-    "verified_by": _text,
-    "round": _whole,
-}
-
-_PREMISE_FIELDS: dict[str, Callable[[Any], Any]] = {
-    "entry_id": _text,
-    "text_key": _text,
-    "said_at": lambda value: from_text(_text(value)),
-    "session": _text,
-    "against": _flag,
-    "past": _flag,
-}
-
-_WRITERS: dict[type, Callable[[Any], Any]] = {
-    Trust: lambda trust: trust.name.lower(),
-    SubjectTime: str,
-    PartialDate: str,
-    SourceRef: str,
-    Evidence: evidence_image,
-    Premise: premise_image,
-}
-
-_CONVERTERS: dict[str, Callable[[Any], Any]] = {
-    "tags": _texts,
-    "see_also": _texts,
-    "own": _texts,
-    "absorbed": _counts,
-    "subject_time": _subject_time,
-    "metadata": _pairs,
-    "level": Level,
-    "status": Status,
-    "sources": _sources,
-    "evidence": _evidence,
-    "pattern": Pattern,
-    "confidence": Confidence,
-    "premises": _premises,
-    "valid_until": lambda value: PartialDate.parse(_text(value)),
-    "trust": _trust,
-    "kind": FeedbackKind,
-    "rating": Rating,
-    "failure_category": FailureCategory,
-    "base": float,
-    "own_count": _whole,
-    "step_count": _whole,
-    "steps_completed": _whole,
-    "duration_ms": _whole,
-    "pinned": _flag,
-    "generated": _flag,
-    "cause": QuestionCause,
-    "state": QuestionState,
-    "section": CardSection,
-    "verdict": QuestionVerdict,
-    "members": _sources,
-    "result": lambda value: SourceRef.parse(_text(value)),
-    "similarity": float,
-    "succeeded": _flag,
-}
 
 
 def entry_json(entry: MemoryEntry) -> dict[str, Any]:

@@ -39,18 +39,17 @@ if TYPE_CHECKING:
     from agentcore.stores.storage import Storage
     from agentcore.stores.values import SwitchSetting
     from dream.cycle.card import Card
+    from dream.cycle.claims import Claims
     from dream.cycle.desk import Desk
     from dream.cycle.dreams import Dreams
+    from dream.cycle.hypotheses import Hypotheses
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceFactories:
-    """What makes each service for a scope; a factory gives None where the host was built without the service.
-
-    The switchboard is of all scopes.
-    """
+    """What makes each service of a scope, or None for one it was built without; the switchboard is of all scopes."""
 
     memory: Callable[[Scope], Memory | None]
     conversation: Callable[[Scope], Conversation | None]
@@ -136,6 +135,16 @@ class ScopedHost:
         """The peer card: what is kept at hand about whomever the memory is about."""
         return self.dreams.card
 
+    @property
+    def hypotheses(self) -> Hypotheses:
+        """What dreams guessed, until somebody decides."""
+        return self.dreams.hypotheses
+
+    @property
+    def claims(self) -> Claims:
+        """What was taken from what was said, on its way to become facts."""
+        return self.dreams.claims
+
     @cached_property
     def dreams(self) -> Dreams:
         """What tends the memory in idle time."""
@@ -208,8 +217,7 @@ class ScopedHost:
             >>> AgentHostBuilder(None).with_memory().build().tools().names
             ('remember', 'recall', 'forget')
         """
-        # Deferred: a host without a model of its own has no use for them.
-        from agentcore.hosting.tools.agent_tools import AgentTools, ToolSettings  # noqa: PLC0415
+        from agentcore.hosting.tools.agent_tools import AgentTools, ToolSettings  # noqa: PLC0415 - for models
 
         memory, feedback = self._factories.memory(self._scope), self._factories.feedback(self._scope)
         return AgentTools(
@@ -288,9 +296,8 @@ class Host(Lifecycle):
     ) -> ErasureCertificate:
         """Remove for good all that a scope holds, or all scopes of a workspace, or all that are about a peer.
 
-        Records, books, documents of their workspaces and files of indexes go; other scopes are untouched. A dream on
-        one of them is stopped. What is left is that it happened: an older export brings nothing back, and a restored
-        backup has to erase it again.
+        Records, books, documents of workspaces and files of indexes go; a dream on one of them is stopped. What is
+        left is that it happened: an older export brings nothing back, and a restored backup has to erase it again.
 
         Args:
             scope: The one scope.
@@ -371,6 +378,16 @@ class Host(Lifecycle):
     def card(self) -> Card:
         """The default scope's peer card."""
         return self._default.card
+
+    @property
+    def hypotheses(self) -> Hypotheses:
+        """What dreams guessed about the default scope, kept beside the memory until somebody decides."""
+        return self._default.hypotheses
+
+    @property
+    def claims(self) -> Claims:
+        """The default scope's claims, on their way to become facts."""
+        return self._default.claims
 
     @property
     def dreams(self) -> Dreams:

@@ -1,6 +1,7 @@
 """Holds one scope's entries as postings, and ranks them."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from itertools import pairwise
@@ -13,11 +14,12 @@ from agentcore.recall.bm25.arrays import PART_BITS, Floats, Keys, first_places
 from agentcore.recall.bm25.index import best
 from agentcore.recall.bm25.neighbours import alike, similar
 from agentcore.recall.bm25.scoring import lucene_idf
+from agentcore.recall.bm25.shared_terms import sharing
 from agentcore.recall.dense_index import Similarities, fuse
 from agentcore.recall.facets import Admitted
 from agentcore.recall.options import RecallOptions
 from agentcore.recall.passage_index import CutRecord, PassageIndex, records_of, share_of_length
-from agentcore.recall.results import DenseScore, Explanation, Neighbour, Ranking, TermScore
+from agentcore.recall.results import DenseScore, Explanation, Neighbour, Ranking, SharedTerms, TermScore
 from agentcore.recall.snapshot import Kept, Snapshot
 from agentcore.recall.tokenizer import Tokenizer
 from agentcore.stores.values import FILING_MARK, FeedPosition, IndexRow
@@ -26,6 +28,10 @@ _COLUMNS: Final = 3
 """Importance, when it was last seen, and what its length leaves of its score."""
 _SHARE: Final = 2
 _DEEPER: Final = 4
+_LEAST_RARE: Final = 3
+_MOST_RARE: Final = 40
+_RARE_SHARE: Final = 40
+"""A term is rare that at most this part of the documents hold, within these bounds."""
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
@@ -273,6 +279,17 @@ class ScopeIndex:
             for key in keys
             if key in self._entries
         }
+
+    def sharing(self, keys: Sequence[int], limit: int) -> dict[int, list[SharedTerms]]:
+        """Return, per entry that is here, those that share rare terms with it; see `shared_terms.sharing`."""
+        index = self._entries.index
+        most = max(_LEAST_RARE, min(_MOST_RARE, len(index) // _RARE_SHARE))
+        found = {
+            key: sharing(index, key << PART_BITS, most=most, limit=limit, part_bits=PART_BITS)
+            for key in keys
+            if key in self._entries
+        }
+        return {key: [replace(one, key=one.key >> PART_BITS) for one in shared] for key, shared in found.items()}
 
     def alike(self, keys: Sequence[int], threshold: float) -> list[tuple[int, int, float]]:
         """Return which of the entries that are here are alike; arguments as for `neighbours.alike`."""

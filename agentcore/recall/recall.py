@@ -1,9 +1,9 @@
 """Answers queries with ranked entries, turns and skills."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from agentcore.domain.filters import RecallFilter
 from agentcore.domain.scope import Scope
@@ -13,7 +13,7 @@ from agentcore.recall.entries import EntrySearch
 from agentcore.recall.follow import Feed, FeedSource
 from agentcore.recall.index_cache import FileIndexStore, IndexBudget, IndexCache, IndexKind
 from agentcore.recall.options import RecallOptions
-from agentcore.recall.results import Explanation, Hit, Neighbour
+from agentcore.recall.results import Explanation, Hit, Neighbour, SharedTerms
 from agentcore.recall.skills import SkillRecall
 from agentcore.recall.thread import RecallThread
 from agentcore.recall.turns import TURNS, TurnRecall
@@ -23,6 +23,8 @@ from agentcore.stores.values import FacetRow, FeedPage, FeedPosition, IndexRow
 if TYPE_CHECKING:
     from agentcore.recall.entry_index import ScopeIndex
     from agentcore.recall.facets import Facets
+
+T = TypeVar("T")
 
 INDEX_FOLDER: Final = "recall"
 """Name of the folder in the data directory where indexes are kept."""
@@ -170,14 +172,31 @@ class Recall:
             threshold: Least similarity, above 0, at most 1 (see `agentcore.recall.bm25.neighbours`).
             limit: How many neighbours of each at most, most similar first.
         """
+        return await self._in_slices(scope, keys, lambda index, some: index.similar(some, threshold, limit))
+
+    async def sharing(self, scope: Scope, keys: Sequence[int], *, limit: int = 20) -> dict[int, list[SharedTerms]]:
+        """Return the active entries that share rare terms with each of some entries, the rarest first.
+
+        Works in slices as `similar` does, and takes as long whatever the scope holds.
+
+        Args:
+            scope: Whose memory it is.
+            keys: The store's keys of the entries; those that are not active are left out of the answer.
+            limit: How many of each at most.
+        """
+        return await self._in_slices(scope, keys, lambda index, some: index.sharing(some, limit))
+
+    async def _in_slices(
+        self, scope: Scope, keys: Sequence[int], look: Callable[["ScopeIndex", Sequence[int]], Mapping[int, list[T]]]
+    ) -> dict[int, list[T]]:
         await self.follow(scope)
         loop = asyncio.get_running_loop()
-        found: dict[int, list[Neighbour]] = {}
+        found: dict[int, list[T]] = {}
         start, size = 0, 1
         while start < len(keys):
             async with self._entries.as_it_is(scope) as index:
                 began = loop.time()
-                found |= await self._thread.run(index.similar, keys[start : start + size], threshold, limit)
+                found |= await self._thread.run(look, index, keys[start : start + size])
                 spent = max(loop.time() - began, 1e-6)
             start += size
             size = max(1, min(int(size * _SLICE_SECONDS / spent), 2 * size, _MOST_AT_ONCE))

@@ -46,6 +46,21 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedTerms:
+    """A document that shares rare terms with the one asked about.
+
+    Args:
+        key: The document's key.
+        terms: What both hold, each with the number of documents that hold it, the rarest first.
+        likeness: Weight of all that both hold over the weight of what either holds, as in `neighbours.similar`.
+    """
+
+    key: int
+    terms: tuple[tuple[str, int], ...]
+    likeness: float
+
+
+@dataclass(frozen=True, slots=True)
 class Neighbour:
     """A document that shares much with the one asked about.
 

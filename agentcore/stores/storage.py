@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy cos
     from agentcore.stores.sql.erase import SqlErasureReader, SqlErasureStore
     from agentcore.stores.sql.feed import SqlActivityReader, SqlActivityStore
     from agentcore.stores.sql.hosts import SqlHostStore
+    from agentcore.stores.sql.hypotheses import SqlClaimReader, SqlClaimStore, SqlHypothesisReader, SqlHypothesisStore
     from agentcore.stores.sql.leases import SqlBusyReader, SqlBusyStore, SqlLeaseReader, SqlLeaseStore
     from agentcore.stores.sql.pages import SqlPageReader
     from agentcore.stores.sql.questions import SqlQuestionReader, SqlQuestionStore
@@ -125,6 +126,16 @@ class ReadView(Protocol):
     @property
     def card(self) -> "SqlCardReader":
         """Lines of the card."""
+        ...
+
+    @property
+    def claims(self) -> "SqlClaimReader":
+        """Claims."""
+        ...
+
+    @property
+    def hypotheses(self) -> "SqlHypothesisReader":
+        """Hypotheses."""
         ...
 
     @property
@@ -269,6 +280,16 @@ class UnitOfWork(ReadView, Protocol):
     @property
     def card(self) -> "SqlCardStore":
         """Lines of the card."""
+        ...
+
+    @property
+    def claims(self) -> "SqlClaimStore":
+        """Claims."""
+        ...
+
+    @property
+    def hypotheses(self) -> "SqlHypothesisStore":
+        """Hypotheses."""
         ...
 
     @property

@@ -7,6 +7,7 @@ from typing import Final, Unpack
 
 from agentcore.domain.evidence import SourceKind, SourceRef
 from agentcore.domain.memory import MemoryEntry, Status, Trust
+from agentcore.domain.predicates import read_rules
 from agentcore.domain.question import Question, QuestionCause, QuestionState, QuestionVerdict, question_id as id_of
 from agentcore.domain.records import Record
 from agentcore.domain.scope import Scope
@@ -16,6 +17,7 @@ from agentcore.hosting.amend import MemoryChanges, checked
 from agentcore.hosting.checks import clean_text
 from agentcore.hosting.services import HostServices
 from agentcore.stores.storage import Origin, ReadView, UnitOfWork
+from dream.cycle.claim_answers import answered_claims
 from dream.cycle.desk_changes import (
     ANSWER,
     EDIT,
@@ -148,6 +150,11 @@ class Desk:
 
         def decide(unit: UnitOfWork, decision: DeskDecision) -> ChangeSet:
             asked = _open_question(unit, question_id)
+            if any(ref.kind is SourceKind.CLAIM for ref in asked.members):
+                if distinct or text is not None:
+                    raise InvalidContentError(field="answer", problem="one of the claims holds: keep it, or dismiss")
+                rules = read_rules(self.options.claims.rules)
+                return answered_claims(unit, asked, keep, decision, rules=rules, new_id=self.parts.ids.new())
             members = [entry for entry in unit.entries.get_many(asked.member_ids) if entry.is_active]
             if dismiss or distinct:
                 verdict = QuestionVerdict.DISTINCT if distinct else None

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from agentcore.hosting.services import HostServices
     from agentcore.stores.storage import UnitOfWork
     from dream.cycle.card import Card
+    from dream.cycle.claims import Claims
     from dream.cycle.desk import Desk
+    from dream.cycle.hypotheses import Hypotheses
     from dream.cycle.listeners import Listener, Unsubscribe
     from dream.cycle.model_check import ModelCheck
     from dream.cycle.plans import PlanService
@@ -127,6 +129,20 @@ class Dreams(DreamRecords):
         from dream.cycle.card import Card  # noqa: PLC0415 - as the desk
 
         return Card(self.desk)
+
+    @property
+    def hypotheses(self) -> Hypotheses:
+        """What dreams guessed, and what people decide about it."""
+        from dream.cycle.hypotheses import Hypotheses  # noqa: PLC0415 - as the desk
+
+        return Hypotheses(self.desk)
+
+    @property
+    def claims(self) -> Claims:
+        """What was taken from what was said, on its way to become facts."""
+        from dream.cycle.claims import Claims  # noqa: PLC0415 - as the desk
+
+        return Claims(self.desk)
 
     async def _undo_service(self) -> UndoService:
         return await asyncio.to_thread(_make_undo_service, self._parts, self._options)

@@ -14,6 +14,7 @@ from dream.domain.storage_names import DREAM_LEASE
 from dream.domain.usage import EVERYTHING, UsageRow, summed
 from dream.errors import UnknownPassError, UnknownRunError
 from dream.stores import dream_stores
+from dream.stores.memory_health import MemoryHealth, health_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -108,6 +109,11 @@ class DreamRecords:
     def scope(self) -> Scope:
         """Whose memory these dreams tend."""
         return self._scope
+
+    async def reflect(self) -> MemoryHealth:
+        """Return what is unwell in the memory: stale facts, claims and conflicts that wait, undecided hypotheses."""
+        options, now = self._options.hypotheses, self._parts.clock.now()
+        return await self._parts.storage.read(self._scope, lambda view: health_of(view, options, now))
 
     @property
     def pass_names(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from agentcore.domain.capability import Capability
 from dream.domain.concluding_passes import DEDUCTION, INDUCTION
 from dream.domain.declaration import Declaration, DeclaredDirective, PassMode, Preset, Reads
+from dream.domain.guessing_passes import HYPOTHESES, RE_EVALUATE, REFLECT
 from dream.domain.rounds import RoundKind
 from dream.domain.verification import VERIFY
 
@@ -399,6 +400,9 @@ BUILT_IN: Final = (
     SKILL_OPTIMIZATION,
     WISP_FAILURES,
     LOG_CONSUMPTION,
+    REFLECT,
+    RE_EVALUATE,
+    HYPOTHESES,
     PROMOTION,
     REM,
     DOCUMENT_CONSOLIDATION,

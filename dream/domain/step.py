@@ -255,6 +255,7 @@ class Packing:
         change_sets: What needs no model; it touches no record of a batch.
         cursor: Position up to which the pass has then looked; None if it reads nothing by position.
         looked_at: Ids that need no call: they leave the pass's reopened set.
+        reopen: Ids behind the cursor that a later run has to look at again.
         refused: What was left out, and why.
         backlog: Items left for later runs, those of `batches` aside.
         notes: Findings for the report.
@@ -265,6 +266,7 @@ class Packing:
     change_sets: tuple[ChangeSet, ...] = ()
     cursor: int | None = None
     looked_at: tuple[str, ...] = ()
+    reopen: tuple[str, ...] = ()
     refused: tuple[Refusal, ...] = ()
     backlog: int = 0
     notes: Notes = field(default_factory=dict[str, Any])

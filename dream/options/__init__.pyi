@@ -9,6 +9,10 @@ from .dream_options import (
     Preset as Preset,
     ReviewOptions as ReviewOptions,
 )
+from .hypothesis_options import (
+    ClaimOptions as ClaimOptions,
+    HypothesisOptions as HypothesisOptions,
+)
 from .model_options import (
     ModelOptions as ModelOptions,
     ModelProfile as ModelProfile,

@@ -16,6 +16,7 @@ from agentcore.hosting.options import Options
 from dream.domain.built_in_passes import BUILT_IN, DECLARED
 from dream.domain.declaration import Declaration, PassMode, Preset, declared
 from dream.domain.verification import Verifier
+from dream.options.hypothesis_options import ClaimOptions, HypothesisOptions
 from dream.options.model_options import ModelOptions, ModelProfile, VerificationMode, WaitingOptions
 from dream.options.pass_options import (
     ConsolidationOptions,
@@ -287,6 +288,10 @@ class DreamOptions(Options):
     """Which entries go to MEMORY.md."""
     rem: RemOptions = Field(default_factory=RemOptions)
     """How the diary tells what recall keeps coming back to."""
+    hypotheses: HypothesisOptions = Field(default_factory=HypothesisOptions)
+    """How hypotheses are found, and how long they wait."""
+    claims: ClaimOptions = Field(default_factory=ClaimOptions)
+    """Through which gates claims become facts."""
     documents: DocumentOptions = Field(default_factory=DocumentOptions)
     """How the documents of the workspace are kept."""
     directives: Mapping[str, str] = Field(default_factory=dict)

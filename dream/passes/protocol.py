@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Generic, Protocol, TypeVar, r
 from agentcore.domain.capability import Capability
 from agentcore.domain.conversation import Turn
 from agentcore.domain.scope import Scope
-from agentcore.recall.results import Hit, Neighbour
+from agentcore.recall.results import Hit, Neighbour, SharedTerms
 from agentcore.stores.storage import ReadView
 from dream.domain.change import ChangeSet
 from dream.domain.cluster import SettledCluster
@@ -64,6 +64,10 @@ class ScopeRecall:
     async def similar(self, keys: Sequence[int], *, threshold: float, limit: int) -> Mapping[int, Sequence[Neighbour]]:
         """Return, per key, the entries above *threshold* that share most of its rare words, best first."""
         return await self._recall.similar(self._scope, keys, threshold=threshold, limit=limit)
+
+    async def sharing(self, keys: Sequence[int], *, limit: int) -> Mapping[int, Sequence["SharedTerms"]]:
+        """Return, per key, the entries that share rare terms with it, those that share the rarest first."""
+        return await self._recall.sharing(self._scope, keys, limit=limit)
 
     async def alike(self, keys: Sequence[int], *, threshold: float) -> Sequence[tuple[int, int, float]]:
         """Return each pair of *keys* above *threshold* with its similarity, the smaller key first."""

@@ -19,10 +19,12 @@ from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.forgetting import Erasure, KnownCopy
 from agentcore.stores.sql.schema import (
     card_lines,
+    claims,
     documents,
     entries,
     erasures,
     feedback,
+    hypotheses,
     known_copies,
     metadata,
     model_calls,
@@ -41,7 +43,8 @@ _ROWS: Final = 2_000
 """Rows that go in one transaction: some 50 ms of the write lock."""
 _FORGET: Final = "forget"
 _KEPT: Final = frozenset({scopes.name, erasures.name, peers.name})
-_HOLDING: Final = (entries, turns, skills, documents, feedback, wisp_runs, tool_calls, skill_uses, card_lines)
+_SIGNALS: Final = (feedback, wisp_runs, tool_calls, skill_uses)
+_HOLDING: Final = (entries, turns, skills, documents, *_SIGNALS, card_lines, claims, hypotheses)
 _NAMED: Final = ("workspace", "observer", "observed")
 
 

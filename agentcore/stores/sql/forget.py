@@ -12,7 +12,7 @@ from sqlalchemy import delete, func, insert, select
 
 from agentcore.domain.evidence import SourceKind
 from agentcore.domain.memory import MemoryEntry
-from agentcore.domain.records import evidence_of
+from agentcore.domain.record_fields import evidence_of
 from agentcore.domain.temporal import to_micros
 from agentcore.domain.text import fold_key, normalise
 from agentcore.domain.validity import revived
@@ -22,6 +22,7 @@ from agentcore.stores.sql.card import SqlCardStore
 from agentcore.stores.sql.entries import SqlEntryStore
 from agentcore.stores.sql.erase import SqlErasureStore
 from agentcore.stores.sql.forget_skills import forget_in_skills
+from agentcore.stores.sql.hypotheses import SqlClaimStore, SqlHypothesisStore, doomed_with
 from agentcore.stores.sql.questions import SqlQuestionStore
 from agentcore.stores.sql.redact import corrections_of, delete_feedback, delete_session_signals, redact
 from agentcore.stores.sql.schema import entries, forgotten, turns
@@ -146,9 +147,14 @@ def _remove(
     lines = {*card.resting_on(doomed), *card.saying([gone.content for gone in doomed.values()])}
     told = {text for one in doomed.values() for text in (one.content, *(piece.sentence for piece in one.evidence))}
     skills = forget_in_skills(transaction, told, chosen or {})
-    scrub(transaction, {one.id: one.content for one in (*doomed.values(), *lines)}, said)
+    claims, guesses = doomed_with(transaction, doomed, said)
+    gone = {one.id: one.content for one in (*doomed.values(), *lines)}
+    gone |= {one.id: one.quote for one in claims} | {one.id: one.hypothesis for one in guesses}
+    scrub(transaction, gone, said)
     card.delete([line.id for line in lines])
-    SqlQuestionStore(transaction).release(doomed)
+    SqlHypothesisStore(transaction).delete([one.id for one in guesses])
+    SqlClaimStore(transaction).delete([one.id for one in claims])
+    SqlQuestionStore(transaction).release([*doomed, *(one.id for one in claims)])
     SqlEntryStore(transaction).delete(doomed)
     _bury(transaction, TombstoneKind.ENTRY, doomed)
     items = SqlImportLedger(transaction).take([*doomed, *redacted])

@@ -73,14 +73,14 @@ class SqlQuestionStore(SqlQuestionReader, SqlRecordStore[Question]):
     """Write questions."""
 
     def release(self, gone: Collection[str]) -> None:
-        """Take entries that are removed for good out of questions.
+        """Take entries and claims that are removed for good out of questions.
 
         An open question about near-duplicates goes on without them as long as two members are left; every other one
         that names one of them, as a member or as what holds now, goes.
         """
         doomed = set[str]()
         for chunk in chunks(sorted(gone), _MENTIONS):
-            refs = {SourceRef(SourceKind.ENTRY, entry_id) for entry_id in chunk}
+            refs = {SourceRef(kind, one) for one in chunk for kind in (SourceKind.ENTRY, SourceKind.CLAIM)}
             told = questions.c.result.in_(sorted(map(str, refs)))
             doomed.update(self._connection.execute(select(questions.c.id).where(self._mine, told)).scalars())
             for question in self.naming(refs):

@@ -61,9 +61,13 @@ class SqlRecordReader(Generic[R]):
 class SqlRecordStore(SqlRecordReader[R]):
     """Records of one kind and scope, written in one transaction under optimistic versions; lives as long as it."""
 
+    def _beside(self, record: R) -> dict[str, Any]:  # noqa: ARG002 - most have nothing beside their fields
+        """Return the columns that a row has beside the fields of its record."""
+        return {}
+
     def add(self, record: R, /) -> None:
         """Insert a record; StaleVersionError if its id is taken."""
-        row = self._rows.write(self._transaction, record) | {"version": 1}
+        row = self._rows.write(self._transaction, record) | self._beside(record) | {"version": 1}
         self._transaction.change()
         self._transaction.insert_new(self._rows.table, kind_of(record).value, [row])
         self._transaction.inserted.append((kind_of(record), record.id))
@@ -71,7 +75,7 @@ class SqlRecordStore(SqlRecordReader[R]):
     def replace(self, before: R, after: R, /) -> None:
         """Write *after* over *before*; StaleVersionError if the stored version is another than *before*'s."""
         version = version_of(before) or 0
-        row = self._rows.write(self._transaction, after) | {"version": version + 1}
+        row = self._rows.write(self._transaction, after) | self._beside(after) | {"version": version + 1}
         self._transaction.change()
         columns = self._rows.table.c
         where = (self._mine, columns.id == before.id, columns.version == version)

@@ -3,10 +3,11 @@
 It also words the conditions that filters and protections set on rows of entries.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from datetime import datetime
 from enum import Enum, IntEnum, StrEnum
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar, cast
 
 import orjson
@@ -16,9 +17,11 @@ from agentcore.domain.card import CardSection
 from agentcore.domain.conclusion import Confidence, Pattern, Premise
 from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceKind, SourceRef
 from agentcore.domain.filters import EntryFilter
+from agentcore.domain.hypothesis import Factor, HypothesisSource, LoggedDecision
 from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
 from agentcore.domain.question import QuestionCause, QuestionState, QuestionVerdict
-from agentcore.domain.records import Record, builder, evidence_image, premise_image
+from agentcore.domain.record_fields import decision_image, decision_of, evidence_image, premise_image
+from agentcore.domain.records import Record, builder
 from agentcore.domain.signals import FailureCategory, FeedbackKind, Rating
 from agentcore.domain.subject_time import PartialDate, SubjectTime
 from agentcore.domain.temporal import from_micros, to_micros
@@ -55,7 +58,12 @@ def _refs(column: str) -> tuple[SourceRef, ...]:
     return tuple(map(SourceRef.parse, orjson.loads(column)))
 
 
-def _members(kind: type[Enum]) -> Callable[[Any], Any]:
+def _each(read: Callable[[Any], Any]) -> Callable[[str], tuple[Any, ...]]:
+    return lambda column: tuple(map(read, orjson.loads(column)))
+
+
+def members_of(kind: type[Enum]) -> Callable[[Any], Any]:
+    """Return what reads a column that holds the value of a member."""
     # A table is asked in a tenth of the time in which an enumeration is.
     return {member.value: member for member in kind}.__getitem__
 
@@ -66,15 +74,15 @@ def to_premises(column: str) -> tuple[Premise, ...]:
 
 
 _READERS: dict[str, Any] = {
-    "trust": _members(Trust),
-    "status": _members(Status),
-    "kind": _members(FeedbackKind),
-    "rating": _members(Rating),
-    "failure_category": _members(FailureCategory),
-    "cause": _members(QuestionCause),
-    "state": _members(QuestionState),
-    "verdict": _members(QuestionVerdict),
-    "section": _members(CardSection),
+    "trust": members_of(Trust),
+    "status": members_of(Status),
+    "kind": members_of(FeedbackKind),
+    "rating": members_of(Rating),
+    "failure_category": members_of(FailureCategory),
+    "cause": members_of(QuestionCause),
+    "state": members_of(QuestionState),
+    "verdict": members_of(QuestionVerdict),
+    "section": members_of(CardSection),
     "members": _refs,
     "sources": _refs,
     "premises": to_premises,
@@ -84,13 +92,25 @@ _READERS: dict[str, Any] = {
     "generated": bool,
     "pinned": bool,
     "succeeded": bool,
+    "source_refs": _each(HypothesisSource.parse),
+    "factors": _each(Factor.parse),
+    "quotes": _all_texts,
+    "touching": _refs,
+    "decisions": _each(decision_of),
+    "subject_time": SubjectTime.parse,
 }
+
+
+_IMAGES: Mapping[type, Callable[[Any], Any]] = {Premise: premise_image, LoggedDecision: decision_image}
+"""How the items of a list are written that are more than a text."""
 
 
 class RecordRows(Generic[R]):
     """The mapping between one record type and one table."""
 
-    def __init__(self, record_type: type[R], table: Table) -> None:
+    def __init__(
+        self, record_type: type[R], table: Table, readers: Mapping[str, Callable[[Any], Any]] = MappingProxyType({})
+    ) -> None:
         self.table = table
         self._build = builder(record_type)
         every = fields(record_type)
@@ -100,7 +120,7 @@ class RecordRows(Generic[R]):
         self.columns = tuple(table.c[name] for name in self._fields)
         self.mine = select(*self.columns).where(of_my_scope(table))
         self.by_id = self.mine.order_by(table.c.id)
-        self._readers = tuple(_reader(name) for name in self._fields)
+        self._readers = tuple(readers.get(name) or _reader(name) for name in self._fields)
 
     def read(self, transaction: Transaction, row: Sequence[Any]) -> R:
         """Build the record of a row of `columns`."""
@@ -130,11 +150,10 @@ def _to_column(value: Any) -> Any:
     if isinstance(value, datetime):
         return to_micros(value)
     if isinstance(value, tuple):
-        plain = cast("tuple[object, ...]", value)
-        return encode([premise_image(one) if isinstance(one, Premise) else str(one) for one in plain])
+        return encode([_IMAGES.get(one.__class__, str)(one) for one in cast("tuple[Any, ...]", value)])
     if isinstance(value, StrEnum):
         return value.value
-    if isinstance(value, SourceRef):
+    if isinstance(value, SourceRef | SubjectTime):
         return str(value)
     return int(value) if isinstance(value, IntEnum) else value
 

@@ -9,7 +9,8 @@ import orjson
 from sqlalchemy import Column, ColumnElement, Table, delete, func, insert, or_, select, update
 
 from agentcore.domain.memory import MemoryEntry
-from agentcore.domain.records import RecordKind, evidence_of
+from agentcore.domain.record_fields import evidence_of
+from agentcore.domain.records import RecordKind
 from agentcore.domain.temporal import to_micros
 from agentcore.domain.text import fold_key, without_hidden
 from agentcore.stores.forgetting import TombstoneKind
@@ -20,6 +21,7 @@ from agentcore.stores.sql.schema import (
     decisions,
     documents,
     entries,
+    hypotheses,
     journal,
     model_calls,
     outbox,
@@ -188,10 +190,9 @@ _QUOTING = (
     runs.c.report,
     steps.c.report,
     entries.c.status_reason,
-    questions.c.reason,
-    questions.c.text,
-    card_lines.c.reason,
-    card_lines.c.status_reason,
+    *(questions.c[name] for name in ("reason", "text")),
+    *(card_lines.c[name] for name in ("reason", "status_reason")),
+    *(hypotheses.c[name] for name in ("rationale", "possible_outcome", "question", "state_reason", "decisions")),
 )
 _PLANS = (plans.c.changes, plans.c.report)
 _WAITING = tuple(waiting_exchanges.c[name] for name in ("batch", "records", "rounds", "changes"))

@@ -25,7 +25,7 @@ _ALL = select(_T.kind, _T.record_id, _T.whole, _T.forgotten_at).where(of_my_scop
 _AMONG = _ALL.where(_T.kind == bindparam("of_kind"), _T.record_id.in_(bindparam("among", expanding=True)))
 _ANY = select(_T.kind).where(of_my_scope(tombstones)).limit(1)
 _STATE = select(func.count(), func.max(_T.forgotten_at)).where(of_my_scope(tombstones))
-_OF_SOURCE: Final = {kind: TombstoneKind(kind.value) for kind in SourceKind if kind is not SourceKind.DOCUMENT}
+_OF_SOURCE: Final = {SourceKind(one.value): one for one in TombstoneKind if one.value in set(SourceKind)}
 
 
 class SqlTombstoneReader:

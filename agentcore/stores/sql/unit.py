@@ -24,6 +24,7 @@ from agentcore.stores.sql.erase import SqlErasureStore
 from agentcore.stores.sql.feed import SqlActivityStore
 from agentcore.stores.sql.forget import forget, forget_turns, withhold
 from agentcore.stores.sql.hosts import SqlHostStore
+from agentcore.stores.sql.hypotheses import SqlClaimStore, SqlHypothesisStore
 from agentcore.stores.sql.leases import SqlBusyStore, SqlLeaseStore
 from agentcore.stores.sql.obey import obey
 from agentcore.stores.sql.pages import SqlPageReader
@@ -55,6 +56,8 @@ _STORES: Mapping[RecordKind, Callable[[Transaction], RecordStore[Any]]] = {
     RecordKind.OFF_LIMITS_TOPIC: partial(SqlRecordStore[Any], rows=OFF_LIMITS_TOPICS),
     RecordKind.QUESTION: SqlQuestionStore,
     RecordKind.CARD_LINE: SqlCardStore,
+    RecordKind.CLAIM: SqlClaimStore,
+    RecordKind.HYPOTHESIS: SqlHypothesisStore,
     **{kind: partial(SqlSignalStore[Any], rows=rows) for kind, rows in SIGNAL_ROWS.items()},
 }
 """Where each kind of record is kept."""
@@ -125,6 +128,16 @@ class SqlUnit:
     def card(self) -> SqlCardStore:
         """Lines of the card."""
         return SqlCardStore(self.transaction)
+
+    @property
+    def claims(self) -> SqlClaimStore:
+        """Claims."""
+        return SqlClaimStore(self.transaction)
+
+    @property
+    def hypotheses(self) -> SqlHypothesisStore:
+        """Hypotheses."""
+        return SqlHypothesisStore(self.transaction)
 
     @property
     def turns(self) -> SqlTurnStore:

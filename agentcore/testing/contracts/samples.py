@@ -6,10 +6,19 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from agentcore.domain.card import CardLine, CardSection
+from agentcore.domain.claim import Claim, ClaimState, Entailment
 from agentcore.domain.conclusion import Confidence, Pattern, Premise, confidence_of
 from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceKind, SourceRef
+from agentcore.domain.hypothesis import (
+    Factor,
+    Hypothesis,
+    HypothesisDecision,
+    HypothesisSource,
+    HypothesisState,
+    LoggedDecision,
+)
 from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
 from agentcore.domain.off_limits import OffLimitsTopic
 from agentcore.domain.question import Question, QuestionCause, QuestionState, QuestionVerdict
@@ -304,6 +313,36 @@ def a_card_line(line_id: str, **fields: Any) -> CardLine:
     return CardLine(id=line_id, **(usual | fields))
 
 
+def a_claim(claim_id: str, **fields: Any) -> Claim:
+    """Return a claim whose fields hold unusual values unless told otherwise."""
+    usual: dict[str, Any] = {
+        "scope": SCOPE, "subject": "Álvaro", "predicate": "works_at", "object": "Acme & Söhne", "negated": True,
+        "quote": "Álvaro does not work at Acme & Söhne any longer.", "confidence": 0.85, "trust": Trust.INFERRED,
+        "sources": (SourceRef(SourceKind.ENTRY, "later"), SourceRef(SourceKind.TURN, "t1")), "asserted_at": START,
+        "asserted_by": "host", "subject_time": SubjectTime.parse("2014..2016"), "entailment": Entailment.ENTAILED,
+        "verified_by": "words", "state": ClaimState.SUPERSEDED, "state_reason": "He left.", "state_at": START + DAY,
+        "fact": "later",
+    }  # fmt: skip
+    return Claim(id=claim_id, **(usual | fields))
+
+
+def a_hypothesis(hypothesis_id: str, **fields: Any) -> Hypothesis:
+    """Return a hypothesis whose fields hold unusual values unless told otherwise."""
+    usual: dict[str, Any] = {
+        "scope": SCOPE, "hypothesis": "Álvaro's move and the closed office may belong together.",
+        "what_if": "What if the office closed because he moved?", "possible_outcome": "Letters would go to Lisbon.",
+        "rationale": 'Both speak of "Acme".', "question": "Did he move for his work?", "likelihood": 0.25,
+        "confidence": 1.0, "created_at": START, "created_by": "host", "expires_at": START + 30 * DAY, "support": 2,
+        "source_refs": tuple(map(HypothesisSource.parse, ("claim:c", "entry:later", "hypothesis:h", "turn:t1"))),
+        "factors": (Factor("rarity", 0.125), Factor("independence", 1.0)), "quotes": ('He said "Lisbon".',),
+        "premises": (Premise("later", "4f00c2", START, "s1"),), "generator": "shared-terms", "trust": Trust.INFERRED,
+        "touching": (SourceRef(SourceKind.ENTRY, "new"),), "state": HypothesisState.REJECTED, "fragment": "said",
+        "state_reason": "rejected by person", "state_at": START + DAY, "evaluated_at": START + DAY,
+        "decisions": (LoggedDecision(decision=HypothesisDecision.REJECT, by="person", at=START + DAY, feedback="No."),),
+    }  # fmt: skip
+    return Hypothesis(id=hypothesis_id, **(usual | fields))
+
+
 SAMPLES: Mapping[RecordKind, Callable[[str], Record]] = {
     RecordKind.ENTRY: a_full_entry,
     RecordKind.TURN: a_turn,
@@ -316,8 +355,13 @@ SAMPLES: Mapping[RecordKind, Callable[[str], Record]] = {
     RecordKind.OFF_LIMITS_TOPIC: an_off_limits_topic,
     RecordKind.QUESTION: a_question,
     RecordKind.CARD_LINE: a_card_line,
+    RecordKind.CLAIM: a_claim,
+    RecordKind.HYPOTHESIS: a_hypothesis,
 }
 """What makes a record of each kind, given its id."""
+
+
+_WORDS = {RecordKind.QUESTION: "text", RecordKind.CLAIM: "quote", RecordKind.HYPOTHESIS: "rationale"}
 
 
 class RecordKindContract:
@@ -363,7 +407,7 @@ class RecordKindContract:
         """A change on what is no longer stored is refused; one that removes leaves nothing."""
         for kind in (kind for kind, of in RECORD_TYPES.items() if of.dreams_add and of.dreams_change):
             (before,) = await _added(storage, kind, "a")
-            words = "text" if kind is RecordKind.QUESTION else "content"
+            words = _WORDS.get(kind, "content")
             wanted: Record = replace(before, **{words: "Something else."})
             await _apply(storage, kind, (before, wanted))
             (after,) = await _every(storage, kind)

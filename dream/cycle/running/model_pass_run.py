@@ -198,6 +198,7 @@ class ModelPassRun(PassRun):
             notes=packing.notes,
             cursor=packing.cursor,
             looked_at=(*packing.looked_at, *_own_ids(packing.batches)),
+            reopen=packing.reopen,
             backlog=packing.backlog,
             phases=packing.phases,
             fingerprint=directives_mark(self._sent()),

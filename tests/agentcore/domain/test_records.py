@@ -12,13 +12,23 @@ from hypothesis import given, strategies as st
 from agentcore.domain import (
     CardLine,
     CardSection,
+    Claim,
+    ClaimState,
     Confidence,
+    Entailment,
     Evidence,
     EvidenceVerdict,
+    Factor,
     FailureCategory,
     Feedback,
     FeedbackKind,
+    Hypothesis,
+    HypothesisDecision,
+    HypothesisSource,
+    HypothesisSourceKind,
+    HypothesisState,
     Level,
+    LoggedDecision,
     MemoryEntry,
     OffLimitsTopic,
     PartialDate,
@@ -51,9 +61,11 @@ from agentcore.errors import InvalidContentError
 from agentcore.testing.contracts.samples import (
     SCOPE,
     a_card_line,
+    a_claim,
     a_document,
     a_feedback,
     a_full_entry,
+    a_hypothesis,
     a_question,
     a_skill,
     a_skill_use,
@@ -267,6 +279,70 @@ card_lines = st.builds(
     status_at=st.none() | _INSTANTS,
 )
 
+_WORDS = st.text(string.ascii_letters, min_size=1, max_size=12)
+_RANKS = st.integers(0, 100).map(lambda percent: percent / 100)
+
+claims = st.builds(
+    Claim,
+    id=_IDS,
+    scope=st.just(SCOPE),
+    subject=_WORDS,
+    predicate=_WORDS,
+    object=_WORDS,
+    quote=_WORDS,
+    sources=st.lists(_SOURCES, min_size=1, max_size=3).map(tuple),
+    asserted_at=_INSTANTS,
+    asserted_by=_TEXTS,
+    negated=st.booleans(),
+    subject_time=st.none() | st.just(SubjectTime.parse("2014..2016")),
+    confidence=_RANKS,
+    trust=st.sampled_from(Trust),
+    entailment=st.none() | st.sampled_from(Entailment),
+    verified_by=st.none() | _TEXTS,
+    state=st.sampled_from(ClaimState),
+    state_reason=st.none() | _TEXTS,
+    state_at=st.none() | _INSTANTS,
+    fact=st.none() | _IDS,
+)
+
+hypotheses = st.builds(
+    Hypothesis,
+    id=_IDS,
+    scope=st.just(SCOPE),
+    hypothesis=_WORDS,
+    what_if=_WORDS,
+    possible_outcome=_TEXTS,
+    rationale=_TEXTS,
+    question=_TEXTS,
+    likelihood=_RANKS,
+    confidence=_RANKS,
+    source_refs=st.lists(
+        st.builds(HypothesisSource, st.sampled_from(HypothesisSourceKind), _IDS), min_size=2, max_size=4, unique=True
+    ).map(tuple),
+    created_at=_INSTANTS,
+    created_by=_TEXTS,
+    expires_at=_INSTANTS,
+    factors=st.lists(st.builds(Factor, _WORDS, _RANKS), max_size=3).map(tuple),
+    premises=st.lists(st.builds(Premise, _IDS, _IDS, _INSTANTS, _IDS), max_size=3).map(
+        lambda given: tuple(sorted(given))
+    ),
+    quotes=st.lists(_TEXTS, max_size=3).map(tuple),
+    support=st.integers(0, 9),
+    touching=st.lists(_SOURCES, max_size=3, unique=True).map(lambda given: tuple(sorted(given))),
+    trust=st.sampled_from(Trust),
+    state=st.sampled_from(HypothesisState),
+    state_reason=st.none() | _TEXTS,
+    state_at=st.none() | _INSTANTS,
+    evaluated_at=st.none() | _INSTANTS,
+    decisions=st.lists(
+        st.builds(
+            LoggedDecision, decision=st.sampled_from(HypothesisDecision), by=_TEXTS, at=_INSTANTS, feedback=_TEXTS
+        ),
+        max_size=3,
+    ).map(tuple),
+    fragment=st.none() | _IDS,
+)
+
 KINDS = {
     RecordKind.ENTRY: entries | conclusions,
     RecordKind.TURN: turns,
@@ -279,6 +355,8 @@ KINDS = {
     RecordKind.OFF_LIMITS_TOPIC: topics,
     RecordKind.QUESTION: questions,
     RecordKind.CARD_LINE: card_lines,
+    RecordKind.CLAIM: claims,
+    RecordKind.HYPOTHESIS: hypotheses,
 }
 SAMPLES: list[Record] = [
     a_full_entry("a"),
@@ -292,6 +370,8 @@ SAMPLES: list[Record] = [
     an_off_limits_topic("a"),
     a_question("a"),
     a_card_line("a"),
+    a_claim("a"),
+    a_hypothesis("a"),
 ]
 
 

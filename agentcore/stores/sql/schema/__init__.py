@@ -26,6 +26,7 @@ from agentcore.stores.sql.schema.dreams import (
     waiting_exchanges,
 )
 from agentcore.stores.sql.schema.forgetting import erasures, known_copies, tombstones
+from agentcore.stores.sql.schema.hypotheses import claims, hypotheses
 from agentcore.stores.sql.schema.people import busy_holders, card_lines, hosts, off_limits_topics, peers, switches
 from agentcore.stores.sql.schema.records import (
     WHERE,
@@ -54,7 +55,7 @@ from agentcore.stores.sql.schema.records import (
     withheld,
 )
 
-REVISION = "0027"
+REVISION = "0028"
 """The Alembic revision this code reads and writes."""
 
 KNOWN_REVISIONS = tuple(f"{number:04d}" for number in range(9, int(REVISION) + 1))
@@ -72,6 +73,7 @@ __all__ = [
     "busy_holders",
     "card_lines",
     "change_feed",
+    "claims",
     "cursors",
     "decisions",
     "documents",
@@ -81,6 +83,7 @@ __all__ = [
     "feedback",
     "forgotten",
     "hosts",
+    "hypotheses",
     "imports",
     "journal",
     "known_copies",

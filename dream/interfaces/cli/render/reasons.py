@@ -48,6 +48,8 @@ _WORDS = {
     Refused.PREMISE_GONE: "what it rests on does not hold, or says something else by now",
     Refused.TOO_DEEP: "it would stand on more than two conclusions, one above the other, or on itself",
     Refused.TRANSITORY: "it tells of a passing moment or a guess instead of something that lasts",
+    Refused.TOO_FEW_SOURCES: "a hypothesis rests on two records, and there were fewer",
+    Refused.KNOWN_ALREADY: "every pair that could be proposed was looked at before",
     Refused.ALREADY_KNOWN: "an entry or a line of the card says it already",
     Refused.CARD_FULL: "the card is full, and no line was named that gives way",
     Refused.NEEDS_VERIFIER: "conclusions are read a second time: set `verification` to `verified`",

@@ -1,0 +1,94 @@
+"""Shapes hypotheses and runs as Dense-Mem's documents name them, for all doors."""
+
+from collections.abc import Collection
+from typing import Any
+
+from agentcore.domain.hypothesis import Hypothesis, HypothesisSource, HypothesisSourceKind, level_of
+from agentcore.domain.temporal import to_text
+from dream.cycle.hypotheses import Resolution
+from dream.domain.guessing_passes import HYPOTHESES, RE_EVALUATE, REFLECT
+from dream.domain.report import Outcome, PassOutcome, RunReport
+
+_TYPES = {
+    HypothesisSourceKind.ENTRY: "fragment",
+    HypothesisSourceKind.TURN: "fragment",
+    HypothesisSourceKind.CLAIM: "claim",
+    HypothesisSourceKind.HYPOTHESIS: "dream",
+}
+_STATUSES = {Outcome.FAILED: "error", Outcome.DEFERRED: "skipped"}
+
+
+def dream_json(one: Hypothesis, facts: Collection[str] = ()) -> dict[str, Any]:
+    """Return a hypothesis; *facts* are the entries that promoted claims made."""
+    return {
+        "dream_id": one.id,
+        "team_id": one.scope.workspace,
+        "hypothesis": one.hypothesis,
+        "what_if": one.what_if,
+        "possible_outcome": one.possible_outcome,
+        "rationale": one.rationale,
+        "question": one.question,
+        "likelihood": one.likelihood,
+        "likelihood_level": level_of(one.likelihood).value,
+        "confidence": one.confidence,
+        "confidence_level": level_of(one.confidence).value,
+        "factors": {factor.name: factor.value for factor in one.factors},
+        "support": one.support,
+        "status": one.state.value,
+        "invalidated_reason": one.state_reason if one.state.value == "stale" else None,
+        "generator_model": one.generator,
+        "content_hash": one.content_hash,
+        "source_refs": [{"type": _type(ref, facts), "id": ref.id} for ref in one.source_refs],
+        "created_at": to_text(one.created_at),
+        "updated_at": to_text(one.state_at or one.created_at),
+        "last_evaluated_at": None if one.evaluated_at is None else to_text(one.evaluated_at),
+        "expires_at": to_text(one.expires_at),
+    }
+
+
+def resolution_json(done: Resolution) -> dict[str, Any]:
+    """Return what came of a decision."""
+    told: dict[str, Any] = {"dream": dream_json(done.hypothesis), "changed": not done.is_unchanged}
+    if done.fragment is not None:
+        told["fragment"] = {
+            "fragment_id": done.fragment.id,
+            "content": done.fragment.content,
+            "labels": list(done.fragment.tags),
+            "source": done.fragment.metadata.get("source"),
+        }
+    if done.claims:
+        told["claims"] = [step.to_json() for step in done.claims]
+    return told
+
+
+def cycle_json(report: RunReport) -> dict[str, Any]:
+    """Return a run as the record of a dreaming cycle."""
+    passes = {one.name: one for one in report.passes}
+    ran = {one.name for one in report.passes if one.outcome is not PassOutcome.SKIPPED}
+    health = dict(passes[REFLECT.name].notes) if REFLECT.name in passes else {}
+    moved = dict(passes[RE_EVALUATE.name].notes) if RE_EVALUATE.name in passes else {}
+    made = passes.get(HYPOTHESES.name)
+    return {
+        "run_id": report.run_id,
+        "team_id": report.scope.workspace,
+        "run_date": report.started_at.date().isoformat(),
+        "started_at": to_text(report.started_at),
+        "completed_at": None if report.finished_at is None else to_text(report.finished_at),
+        "status": "running" if report.finished_at is None else _STATUSES.get(report.outcome, "completed"),
+        "error": report.reason,
+        "reflect_ran": REFLECT.name in ran,
+        "reevaluate_ran": RE_EVALUATE.name in ran,
+        "dream_ran": HYPOTHESES.name in ran,
+        "stale_facts": int(health.get("stale_facts", 0)),
+        "candidate_claims": int(health.get("candidate_claims", 0)),
+        "disputed_claims": int(health.get("disputed_claims", 0)),
+        "clarifications": int(health.get("contradictions", 0)),
+        "reevaluated_dreams": int(moved.get("evaluated", 0)),
+        "created_dreams": 0 if made is None else int(made.notes.get("proposed", 0)),
+        "refused": [] if made is None else [[one.code, one.detail] for one in made.refused],
+    }
+
+
+def _type(ref: HypothesisSource, facts: Collection[str]) -> str:
+    is_fact = ref.kind is HypothesisSourceKind.ENTRY and ref.id in facts
+    return "fact" if is_fact else _TYPES[ref.kind]

@@ -1,0 +1,44 @@
+"""`dream hypotheses`, `dream claims` and `dream reflect`."""
+
+import json
+from pathlib import Path
+
+from commandline import CommandLine
+
+HIVES = "Ana sold her beehives in Porto"
+FLAT = "The flat in Porto has no garden for beehives"
+OTHERS = ("Rui plays chess on Sundays", "The boiler is checked each autumn", "Bo learns Finnish at night school")
+
+
+def test_a_person_sees_a_guess_confirms_it_and_takes_that_back(cli: CommandLine, tmp_path: Path):
+    told = [{"content": HIVES, "created_at": "2025-05-01T10:00:00Z"}]
+    told += [{"content": text, "created_at": "2025-06-01T10:00:00Z"} for text in (FLAT, *OTHERS)]
+    file = tmp_path / "memory.jsonl"
+    file.write_text("\n".join(map(json.dumps, told)), encoding="utf-8")
+    cli.good("import", str(file))
+    assert "Nothing was guessed." in cli.good("hypotheses")
+    cli.good("hypotheses", "run")
+    (found,) = cli.json("hypotheses")["hypotheses"]
+    assert found["status"] == "proposed"
+    name = found["dream_id"][:8]
+    assert "unproven" in cli.good("hypotheses", "list", "--state", "proposed")
+    assert "rarity=" in cli.good("hypotheses", "show", name)
+    told = cli.good("hypotheses", "resolve", name, "promote_candidate", "--feedback", "Ana lives in Porto.")
+    assert "promoted, nothing speaks against it" in told
+    assert "It is promoted already" in cli.good(
+        "hypotheses", "resolve", name, "promote_candidate", "--feedback", "Ana lives in Porto."
+    )
+    assert [one["state"] for one in cli.json("claims")["claims"]] == ["promoted"]
+    assert "Ana lives_in Porto" in cli.good("claims")
+    cli.good("undo", cli.json("runs")["runs"][0]["run_id"])
+    assert cli.json("claims")["claims"] == []
+    assert cli.json("reflect")["undecided"] == 1
+    assert "1  undecided" in cli.good("reflect")
+
+
+def test_what_is_missing_is_said_in_a_sentence(cli: CommandLine):
+    cli.good("remember", HIVES)
+    assert "write show ID" in cli("hypotheses", "show").complaint
+    assert "none in this scope" in cli("hypotheses", "show", "nothing").complaint
+    assert "write verify ID" in cli("claims", "verify").complaint
+    assert "write reinforce" in cli("hypotheses", "resolve", "nothing").complaint
