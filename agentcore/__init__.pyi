@@ -9,6 +9,7 @@ from .domain.question import (
     QuestionVerdict as QuestionVerdict,
 )
 from .domain.scope import Scope as Scope
+from .domain.session_peer import SessionPeer as SessionPeer
 from .domain.signals import Feedback as Feedback, Purpose as Purpose, ToolCall as ToolCall, WispRun as WispRun
 from .domain.skill import Skill as Skill
 from .domain.subject_time import SubjectTime as SubjectTime

@@ -85,6 +85,10 @@ from .scope import (
 from .scope_pattern import (
     ScopePattern as ScopePattern,
 )
+from .session_peer import (
+    SessionPeer as SessionPeer,
+    observers_of as observers_of,
+)
 from .signals import (
     FailureCategory as FailureCategory,
     Feedback as Feedback,

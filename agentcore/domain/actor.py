@@ -22,6 +22,8 @@ class ActorKind(StrEnum):
     """A pass of a dream."""
     IMPORT = "import"
     """A file that is read in."""
+    PEER = "peer"
+    """A peer who said it, and whom the scope observes."""
     TOKEN = "token"  # noqa: S105 - the kind, no secret
     """A client of the server, by the name of its token."""
 

@@ -29,6 +29,8 @@ class Turn:
         consumed_at: When the last enabled reader had read it; None while somebody still has to.
         trust: Trust of its origin.
         generated: Whether a dream or the host's own machinery wrote it; such text is never evidence.
+        observers: The peers who observed the speaker when it was said; what is learnt from it is theirs too.
+        learning: Whether anything is learnt from it; None leaves it to the switches of session, scope and workspace.
         version: Optimistic version.
     """
 
@@ -43,6 +45,8 @@ class Turn:
     consumed_at: datetime | None = None
     trust: Trust = Trust.STATED
     generated: bool = False
+    observers: tuple[str, ...] = ()
+    learning: bool | None = None
     version: int = field(default=1, compare=False)
 
 

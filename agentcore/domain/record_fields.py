@@ -228,6 +228,8 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "duration_ms": _whole,
     "pinned": _flag,
     "generated": _flag,
+    "observers": _texts,
+    "learning": _flag,
     "cause": QuestionCause,
     "state": QuestionState,
     "section": CardSection,

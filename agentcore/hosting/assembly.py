@@ -13,6 +13,7 @@ from agentcore.domain.scope import Scope
 from agentcore.hosting.busy import BusyAnnouncer, BusySource, BusyWatch
 from agentcore.hosting.correction_detector import CorrectionDetector, is_correction
 from agentcore.hosting.erasing import Eraser
+from agentcore.hosting.fan_out import FanOut
 from agentcore.hosting.host import Host, ServiceFactories
 from agentcore.hosting.left_options import LeftOptions, OptionsLeft
 from agentcore.hosting.lifecycle import HostedService
@@ -28,6 +29,7 @@ from agentcore.hosting.options import (
     WispOptions,
     WorkspaceOptions,
 )
+from agentcore.hosting.peer_session import PeerSessions
 from agentcore.hosting.remember import MemoryWrites
 from agentcore.hosting.restatements import RestatementFinder
 from agentcore.hosting.services import ForgetHooks, HostServices
@@ -211,6 +213,9 @@ class _HostContainer(containers.DeclarativeContainer):
 
     aftermath = providers.Singleton(ForgetHooks)
 
+    fan_out = providers.Singleton(FanOut, storage, recall=recall, aftermath=aftermath)
+    peer_sessions = providers.Singleton(PeerSessions, storage, ids=ids, fan_out=fan_out, options=conversation_options)
+
     eraser = providers.Singleton(Eraser, storage, recall=recall, workspaces=workspaces, aftermath=aftermath)
     notes = providers.Singleton(RecallNotes, storage, clock=clock, keep=recall_log_retention)
     writes = providers.Singleton(MemoryWrites, storage, ids=ids)
@@ -268,6 +273,7 @@ class _HostContainer(containers.DeclarativeContainer):
         shares_endpoint=shares_endpoint,
         workspaces=workspaces,
         aftermath=aftermath,
+        fan_out=fan_out,
     )
     dreams = providers.Singleton(_dreams, dreaming, parts)
     dreams_of = providers.Factory(_dreams_of, dreams)
@@ -286,8 +292,9 @@ class _HostContainer(containers.DeclarativeContainer):
         off_limits=off_limits.provider,
         switchboard=switchboard,
         eraser=eraser,
+        peer_sessions=peer_sessions,
     )
-    services = providers.List(storage, recall, writes, notes, activity, announcer, eraser)
+    services = providers.List(storage, recall, writes, notes, activity, announcer, fan_out, eraser)
     host = providers.Factory(
         Host, parts=parts, factories=factories, services=services, shutdown_timeout=shutdown_timeout
     )

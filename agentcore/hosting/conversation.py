@@ -1,6 +1,6 @@
 """Keeps the log of what was said, as the host uses it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from textwrap import shorten
@@ -51,6 +51,17 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
+def role_trusts(options: ConversationOptions | None) -> Mapping[Role, Trust]:
+    """Return how far a turn is trusted by who speaks it."""
+    trusts = options or ConversationOptions()
+    return {
+        Role.USER: trusts.user_trust,
+        Role.ASSISTANT: trusts.assistant_trust,
+        Role.SYSTEM: trusts.system_trust,
+        Role.TOOL: trusts.tool_trust,
+    }
+
+
 class Conversation:
     """One scope's conversation log; keeps nothing itself, so it may be made anew at any time.
 
@@ -84,13 +95,7 @@ class Conversation:
         self._ids = ids
         self._corrects = corrections
         self._max_detail = (feedback or FeedbackOptions()).max_detail
-        trusts = options or ConversationOptions()
-        self._trust = {
-            Role.USER: trusts.user_trust,
-            Role.ASSISTANT: trusts.assistant_trust,
-            Role.SYSTEM: trusts.system_trust,
-            Role.TOOL: trusts.tool_trust,
-        }
+        self._trust = role_trusts(options)
 
     @property
     def scope(self) -> Scope:

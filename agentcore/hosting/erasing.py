@@ -148,6 +148,7 @@ class Eraser:
         gone = await asyncio.to_thread(self._delete_documents, scope)
         await self._recall.scrub(scope)
         await self._storage.write(scope, lambda unit: unit.erasure.finish())
+        await self._aftermath.tell(scope)
         return gone
 
     def _documents(self, scope: Scope) -> list[str]:

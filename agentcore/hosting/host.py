@@ -13,12 +13,13 @@ from agentcore.hosting.switches import UNCHANGED, addressed
 from agentcore.stores.sql.sql_storage import SqlStorage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import timedelta
     from pathlib import Path
 
     from agentcore.clock import Clock
     from agentcore.domain.capability import Capability
+    from agentcore.domain.session_peer import SessionPeer
     from agentcore.hosting.context import Context
     from agentcore.hosting.conversation import Conversation
     from agentcore.hosting.erasing import Eraser, ErasureCertificate
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from agentcore.hosting.lifecycle import HostedService
     from agentcore.hosting.memory import Memory
     from agentcore.hosting.off_limits import OffLimits
+    from agentcore.hosting.peer_session import PeerSession, PeerSessions
     from agentcore.hosting.services import HostServices
     from agentcore.hosting.skills import Skills
     from agentcore.hosting.switches import Setting, Switchboard
@@ -63,6 +65,7 @@ class ServiceFactories:
     off_limits: Callable[[Scope], OffLimits]
     switchboard: Switchboard
     eraser: Eraser
+    peer_sessions: PeerSessions
 
 
 class ScopedHost:
@@ -433,10 +436,29 @@ class Host(Lifecycle):
         return await storage.backup(folder)
 
     async def session(
-        self, session_id: str, *, dream: Setting = UNCHANGED, learning: Setting = UNCHANGED
-    ) -> SwitchSetting:
-        """Set the switches of a session of the default scope, before its first message or later; see `configure`."""
-        return await self._default.session(session_id, dream=dream, learning=learning)
+        self,
+        session_id: str,
+        *,
+        workspace: str = "default",
+        peers: Iterable[SessionPeer | str] = (),
+        dream: Setting = UNCHANGED,
+        learning: Setting = UNCHANGED,
+    ) -> PeerSession:
+        """Open a session in all scopes of a workspace, and have these peers take part beside those who do.
+
+        Args:
+            session_id: Its id, in the workspace.
+            workspace: The tenant or application.
+            peers: Their names, or what holds of them there beside: who may be observed, and who observes others.
+            dream: Whether it brings dreams about; see `configure`.
+            learning: Whether anything is learnt from what is said in it; see `configure`.
+        """
+        said = {"dream": dream, "learning": learning}
+        return await self._factories.peer_sessions.open(session_id, workspace=workspace, peers=peers, **said)
+
+    async def peer(self, name: str, *, workspace: str = "default", observe_me: Setting = UNCHANGED) -> SessionPeer:
+        """Say, or ask, whether a peer may be observed where its session says nothing; True if nothing was ever said."""
+        return await self._factories.peer_sessions.peer(name, workspace=workspace, observe_me=observe_me)
 
     def tools(self, **settings: Unpack[ToolArguments]) -> AgentTools:
         """Return what the agent's model may do with the default scope; see `ScopedHost.tools`."""

@@ -25,7 +25,7 @@ from agentcore.hosting.checks import (
 from agentcore.hosting.off_limits import off_limits_topics
 from agentcore.hosting.recall_filters import RecallFilters, recall_filter
 from agentcore.hosting.remember import MemoryFields, MemoryWrites, Observation
-from agentcore.hosting.representation import LEVELS, Representation, represent
+from agentcore.hosting.representation import LEVELS, LOOKED_THROUGH, Representation, represent, within
 from agentcore.hosting.restatements import Restatement, RestatementFinder, says_it as chosen
 from agentcore.hosting.services import ForgetHooks, clear_files, preview
 from agentcore.hosting.write_behind import RecallNotes
@@ -165,6 +165,7 @@ class Memory:
         k: int = 10,
         *,
         session_id: str | None = None,
+        sessions: Iterable[str] | None = None,
         purpose: Purpose = Purpose.NEED,
         **conditions: Unpack[RecallFilters],
     ) -> Hits:
@@ -174,6 +175,7 @@ class Memory:
             query: What is asked; one without a word finds nothing.
             k: How many at most, 1 or more.
             session_id: The conversation that needs it, noted with what is found.
+            sessions: Only what goes back to these conversations, and to no other one, among the 500 best.
             purpose: Why; what a need finds counts as used (see `uses`), what a preview finds does not.
             **conditions: What entries must meet besides: any of `category`, `tags`, `any_tags`, `level`,
                 `created_after`, `created_before`, `seen_after`, `seen_before`, `about` (see `RecallFilters`).
@@ -184,7 +186,13 @@ class Memory:
         """
         session = optional_name("session id", session_id)
         where = recall_filter(conditions)
-        hits = await self._recall.search(self._scope, clean_query(query), k=clean_limit(k), where=where)
+        asked, most = clean_query(query), clean_limit(k)
+        reach = most if sessions is None else max(most, LOOKED_THROUGH)
+        hits = await self._recall.search(self._scope, asked, k=reach, where=where)
+        if sessions is not None:
+            only, found = frozenset(sessions), [hit.entry for hit in hits]
+            told = {one.id for one in await self._storage.read(self._scope, lambda view: within(view, found, only))}
+            hits = [hit for hit in hits if hit.entry.id in told][:most]
         if purpose is Purpose.NEED and self._notes is not None:
             self._notes.note(self._scope, query, hits, session_id=session)
         return hits

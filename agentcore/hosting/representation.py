@@ -17,8 +17,8 @@ from agentcore.stores.storage import ReadView, Storage
 LEVELS: Final = (Level.EXPLICIT, Level.DERIVED, Level.DEDUCTIVE, Level.INDUCTIVE)
 """What a representation holds unless it is told otherwise."""
 Shown = TypeVar("Shown")
-_LOOKED_THROUGH: Final = 500
-"""Entries that a representation is chosen from at most."""
+LOOKED_THROUGH: Final = 500
+"""Entries that a representation, or a recall within some sessions, is chosen from at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +84,16 @@ async def represent(
     sessions: Collection[str] | None,
 ) -> Representation:
     """Return what is known; see `Memory.representation`."""
-    found = await recall.search(scope, query, k=_LOOKED_THROUGH) if query else None
+    found = await recall.search(scope, query, k=LOOKED_THROUGH) if query else None
     ranked = None if found is None else [hit.entry for hit in found]
 
-    within = None if sessions is None else set(sessions)
-
     def read(view: ReadView) -> tuple[list[CardLine], list[HeldEntry]]:
-        entries = ranked if ranked is not None else view.entries.select(EntryFilter(), limit=_LOOKED_THROUGH)
+        entries = ranked if ranked is not None else view.entries.select(EntryFilter(), limit=LOOKED_THROUGH)
         wanted = [entry for entry in entries if entry.level in levels]
         card = view.card.lines()
-        if within is not None:
-            heard = _heard_in(view, wanted)
-            wanted = [entry for entry in wanted if heard[entry.id] and heard[entry.id] <= within]
-            card = [line for line in card if line.premises and {one.session for one in line.premises} <= within]
+        if sessions is not None:
+            wanted = within(view, wanted, sessions)
+            card = [line for line in card if line.premises and {one.session for one in line.premises} <= set(sessions)]
         return card, held_entries(view, wanted)
 
     card, held = await storage.read(scope, read)
@@ -112,6 +109,12 @@ def held_entries(view: ReadView, entries: Sequence[MemoryEntry]) -> list[HeldEnt
     named = {one.entry_id for entry in entries for one in entry.premises}
     premises = {entry.id: entry for entry in view.entries.get_many(named)}
     return [HeldEntry(one, tuple((each, premises.get(each.entry_id)) for each in one.premises)) for one in entries]
+
+
+def within(view: ReadView, entries: Sequence[MemoryEntry], sessions: Collection[str]) -> list[MemoryEntry]:
+    """Return the entries that go back to these conversations and to no other one."""
+    heard = _heard_in(view, entries)
+    return [entry for entry in entries if heard[entry.id] and heard[entry.id] <= set(sessions)]
 
 
 def _heard_in(view: ReadView, entries: Sequence[MemoryEntry]) -> Mapping[str, set[str]]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from agentcore.clock import Clock
     from agentcore.domain.capability import Capability
     from agentcore.hosting.busy import BusyWatch
+    from agentcore.hosting.fan_out import FanOut
     from agentcore.hosting.write_behind import ActivityRecorder
     from agentcore.ids import IdFactory
     from agentcore.llm.chat import ChatClient
@@ -94,6 +95,7 @@ class HostServices:
         aftermath: Who has to follow when a person forgot something.
         shares_endpoint: Whether the model works for people too, so that a call in flight is in their way.
         slots: How many calls background work has in flight at once, over all scopes; by default without a bound.
+        fan_out: Brings what was learnt of peers to those who observe them; None where nobody is.
     """
 
     storage: Storage
@@ -110,3 +112,4 @@ class HostServices:
     aftermath: ForgetHooks = field(default_factory=ForgetHooks)
     shares_endpoint: bool = False
     slots: CallSlots = field(default_factory=CallSlots)
+    fan_out: FanOut | None = None

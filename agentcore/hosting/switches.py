@@ -40,10 +40,7 @@ class Switchboard:
         Raises:
             InvalidOptionsError: a setting is neither True, False nor None.
         """
-        given: tuple[tuple[str, object], ...] = (("dream", dream), ("learning", learning))
-        for name, value in given:
-            if not any(value is one for one in (UNCHANGED, None, True, False)):
-                raise InvalidOptionsError(field=name, value=value, allowed="give True, False, or None to inherit")
+        clean_setting(dream=dream, learning=learning)
 
         def change(unit: UnitOfWork) -> SwitchSetting:
             found = _found(unit, switch)
@@ -57,6 +54,17 @@ class Switchboard:
             return _found(unit, switch)
 
         return await self._storage.write(scope, change)
+
+
+def clean_setting(**given: object) -> None:
+    """Refuse what is no setting.
+
+    Raises:
+        InvalidOptionsError: one is neither True, False nor None.
+    """
+    for name, value in given.items():
+        if not any(value is one for one in (UNCHANGED, None, True, False)):
+            raise InvalidOptionsError(field=name, value=value, allowed="give True, False, or None to inherit")
 
 
 def of_session(session_id: str) -> SwitchSetting:
@@ -93,5 +101,6 @@ def addressed(default: Scope, where: object, workspace: str | None) -> tuple[Sco
 
 def _found(unit: UnitOfWork, switch: SwitchSetting) -> SwitchSetting:
     if switch.session_id is not None:
-        return unit.switches.session(switch.session_id) or switch
+        found = unit.switches.shared_session if switch.level is SwitchLevel.SHARED_SESSION else unit.switches.session
+        return found(switch.session_id) or switch
     return next((one for one in unit.switches.standing() if one.level is switch.level), switch)

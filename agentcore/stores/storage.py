@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy cos
     from agentcore.stores.sql.documents import SqlDocumentReader, SqlDocumentStore
     from agentcore.stores.sql.entries import SqlEntryReader, SqlEntryStore
     from agentcore.stores.sql.erase import SqlErasureReader, SqlErasureStore
+    from agentcore.stores.sql.fan_out import SqlFanOutReader, SqlFanOutStore
     from agentcore.stores.sql.feed import SqlActivityReader, SqlActivityStore
     from agentcore.stores.sql.hosts import SqlHostStore
     from agentcore.stores.sql.hypotheses import SqlClaimReader, SqlClaimStore, SqlHypothesisReader, SqlHypothesisStore
@@ -68,6 +69,10 @@ class Origin(StrEnum):
     IMPORT = "import"
     DREAM = "dream"
     UNDO = "undo"
+    READING = "reading"
+    """Turns are read apart from a dream: the facts so found count as new, and are no activity."""
+    PEERS = "peers"
+    """What a peer said reaches who observed it."""
 
 
 class ReadView(Protocol):
@@ -211,6 +216,11 @@ class ReadView(Protocol):
     @property
     def activity(self) -> "SqlActivityReader":
         """When the scope's peer was active."""
+        ...
+
+    @property
+    def fan_out(self) -> "SqlFanOutReader":
+        """Who takes part in sessions, and who observes whom."""
         ...
 
     @property
@@ -360,6 +370,11 @@ class UnitOfWork(ReadView, Protocol):
     @property
     def activity(self) -> "SqlActivityStore":
         """When peers were active."""
+        ...
+
+    @property
+    def fan_out(self) -> "SqlFanOutStore":
+        """Who takes part in sessions; brings what peers say to those who observe them."""
         ...
 
     @property

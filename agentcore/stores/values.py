@@ -335,7 +335,10 @@ class SwitchLevel(StrEnum):
 
     WORKSPACE = "workspace"
     SCOPE = "scope"
+    SHARED_SESSION = "shared_session"
+    """A session in every scope of its workspace: one of several peers."""
     SESSION = "session"
+    """A session in one scope."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

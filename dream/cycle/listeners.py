@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
 
+from agentcore.errors import StorageError
 from dream.domain.report import Alarm, Outcome, RunKind, RunReport, find_alarm
 from dream.stores import dream_stores
 
@@ -110,6 +111,7 @@ class DreamListeners:
         """Return *report* once everybody knows of it; a run that did not start is no news."""
         if not report.run_id:
             return report
+        await self._fan_out(report)
         _log_run(report)
         _log_sweeps(report)
         await self.reports.tell(report)
@@ -119,6 +121,14 @@ class DreamListeners:
             _log.warning("dream_alarm %s", alarm.sentence, extra=fields)
             await self.alarms.tell(alarm)
         return report
+
+    async def _fan_out(self, report: RunReport) -> None:
+        """Bring what the run changed to those who observe the peer; what cannot be now is when a host opens next."""
+        if self.parts.fan_out is not None:
+            try:
+                await self.parts.fan_out.follow(report.scope)
+            except StorageError as error:
+                _log.warning("fan_out_waits", extra={"error": type(error).__name__})
 
     async def _alarm(self, report: RunReport) -> Alarm | None:
         """Return the alarm that is due with this run: every so many runs in a row, not at each of them.

@@ -43,6 +43,7 @@ from .pass_options import (
     WispFailureOptions as WispFailureOptions,
 )
 from .scheduling import (
+    AwakeReading as AwakeReading,
     CatchUp as CatchUp,
     SchedulingOptions as SchedulingOptions,
 )

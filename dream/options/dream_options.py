@@ -1,6 +1,6 @@
 """Defines everything a host may tune of its dreams, and the presets."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -14,7 +14,7 @@ from agentcore.domain.capability import Capability
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.options import Options
 from dream.domain.built_in_passes import BUILT_IN, DECLARED
-from dream.domain.declaration import Declaration, PassMode, Preset, declared
+from dream.domain.declaration import Declaration, PassMode, Preset, Reads, declared
 from dream.domain.verification import Verifier
 from dream.options.hypothesis_options import ClaimOptions, HypothesisOptions
 from dream.options.model_options import ModelOptions, ModelProfile, VerificationMode, WaitingOptions
@@ -37,7 +37,7 @@ from dream.options.pass_options import (
     SkillOptimizationOptions,
     WispFailureOptions,
 )
-from dream.options.scheduling import SchedulingOptions
+from dream.options.scheduling import AwakeReading, SchedulingOptions
 from dream.options.triggers import CapWindow, DailyAt, Heartbeat, Idle, Interval, Threshold
 
 
@@ -169,7 +169,7 @@ def preset_choice(preset: Preset) -> PresetChoice:
             return PresetChoice(SchedulingOptions(trigger=trigger, busy_poll=timedelta(seconds=5)))
         case Preset.PEER:
             trigger = Threshold(min_new=50, cooldown=timedelta(hours=8), idle=timedelta(minutes=60))
-            return PresetChoice(SchedulingOptions(trigger=trigger), _NO_SKILLS)
+            return PresetChoice(SchedulingOptions(trigger=trigger, awake=AwakeReading()), _NO_SKILLS)
         case Preset.REVIEWED:
             trigger = DailyAt(at="03:00")
             return PresetChoice(SchedulingOptions(trigger=trigger), _NO_SKILLS, PassMode.PROPOSE, max_outputs=5)
@@ -372,6 +372,12 @@ class DreamOptions(Options):
     def is_on(self, pass_name: str) -> bool:
         """Tell whether a pass runs at all."""
         return self.mode(pass_name) is not PassMode.OFF
+
+    def readers_of_turns(self, capabilities: Collection[Capability]) -> tuple[str, ...]:
+        """Return the passes that ask a model what turns say, are on, and have what they require."""
+        every = (*BUILT_IN, *self.passes.declarations.values())
+        reading = (one for one in every if one.reads is Reads.TURNS and Capability.LLM in one.requires)
+        return tuple(one.name for one in reading if self.is_on(one.name) and one.requires <= frozenset(capabilities))
 
     def of(self, pass_name: str) -> Any:
         """Return the options of a pass as they are in force for it: its section, or what it declares of its own.

@@ -26,6 +26,25 @@ class CatchUp(StrEnum):
     """They are recorded as skipped, and the next window is waited for."""
 
 
+class AwakeReading(Options):
+    """When new turns are read apart from dreams, as soon as one of these holds; what they say counts as new.
+
+    Example:
+        >>> AwakeReading(turns=5).silence
+        datetime.timedelta(seconds=300)
+    """
+
+    section: ClassVar[str] = "dreaming.schedule.awake"
+    """What its fields are called after in errors."""
+
+    turns: int = Field(default=20, ge=1, le=500)
+    """So many turns are unread."""
+    tokens: int = Field(default=1_000, ge=1)
+    """They have so many tokens."""
+    silence: timedelta = Field(default=timedelta(minutes=5), ge=timedelta(0), le=timedelta(days=1))
+    """Nobody has said anything for so long."""
+
+
 class SchedulingOptions(Options):
     """When dreams start by themselves, and what holds them back.
 
@@ -42,6 +61,8 @@ class SchedulingOptions(Options):
     """Whether dreams start by themselves; people start them either way."""
     trigger: Trigger = Field(default_factory=Interval)
     """What starts them."""
+    awake: AwakeReading | None = None
+    """When new turns are read apart from dreams; None reads them in dreams alone. The preset `peer` sets it."""
     zone: str = LOCAL
     """IANA name of the zone of times of day, quiet hours and days; `Local` is the machine's."""
     quiet_hours: tuple[str, ...] = ()

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agentcore.stores.sql.transaction import Transaction
     from dream.options import DreamOptions
     from dream.options.levels import OptionLevels
+    from dream.options.scheduling import AwakeReading
 
 # In the words of their partial indexes: SQLite takes these for no others.
 _IS_ASKED_FOR = schedules.c.reason == literal_column("'manual'")
@@ -175,6 +176,8 @@ class ScheduleTerms:
         zone: The machine's own time zone.
         options_hash: Begins with the hash of all that due times of the host's scopes are computed from; ends in that of
             what gives the passes of this scope work.
+        awake: When turns are read apart from dreams; None if they never are.
+        readers: The passes that read them.
     """
 
     enabled: bool
@@ -182,6 +185,8 @@ class ScheduleTerms:
     tokens_per_day: int | None
     zone: str
     options_hash: str
+    awake: AwakeReading | None = None
+    readers: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -206,7 +211,15 @@ class ScheduleTerms:
         patterns = [] if levels is None else [str(level.pattern) for level in levels.levels]
         marks = _digest([[[_timing(one), _doing(one)] for one in variants], patterns, around])
         marks += _digest([_doing(options), around])
-        return cls(options.enabled, options.ignore_scope_switches, options.model.tokens_per_day, zone, marks)
+        return cls(
+            options.enabled,
+            options.ignore_scope_switches,
+            options.model.tokens_per_day,
+            zone,
+            marks,
+            awake=options.schedule.awake,
+            readers=options.readers_of_turns(capabilities),
+        )
 
     def gives_other_work(self, options_hash: str) -> bool:
         """Tell whether passes may have other work than under the options with that hash."""

@@ -133,7 +133,7 @@ class JournalStore(JournalReader):
         }
 
     def _actor(self, pass_name: str) -> Actor:
-        is_a_pass = self._transaction.origin is Origin.DREAM
+        is_a_pass = self._transaction.origin in {Origin.DREAM, Origin.READING}
         return Actor(ActorKind.PASS, pass_name) if is_a_pass else self._transaction.actor
 
 

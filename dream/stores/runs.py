@@ -90,6 +90,7 @@ class OpenRun:
         passes: The passes it was to run, in order.
         directives: The directives of its model passes, as they then were.
         log_end: Position of the newest turn when it began.
+        is_reading: Whether it reads turns apart from a dream.
     """
 
     run_id: str
@@ -98,6 +99,7 @@ class OpenRun:
     passes: tuple[str, ...]
     directives: FrozenDirectives = field(default_factory=FrozenDirectives)
     log_end: int = 0
+    is_reading: bool = False
 
 
 class RunStore:
@@ -272,6 +274,7 @@ def _to_open_run(row: Row[Any]) -> OpenRun:
         passes=tuple(frozen["passes"]),
         directives=FrozenDirectives.from_json(frozen.get("directives", {})),
         log_end=frozen.get("log_end", 0),
+        is_reading=frozen.get("is_reading", False),
     )
 
 

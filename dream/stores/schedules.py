@@ -13,9 +13,11 @@ from sqlalchemy import and_, bindparam, insert, select, update
 from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.schema import peers, schedules, scopes, switches
+from agentcore.stores.sql.settings import any_within
 from agentcore.stores.sql.transaction import chunks, encode, micros
 from dream.stores.fleet import read_facts
-from dream.triggers import STATE_VERSION, PassWork, Reason, ScheduleState, winning_switch
+from dream.stores.unread import read_unread
+from dream.triggers import STATE_VERSION, PassWork, Reason, ScheduleState, Switch, SwitchSource, winning_switch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
     from dream.stores.fleet import Facts, ScheduleTerms
     from dream.triggers import Decision
 
-_INSTANTS = ("last_attempt_at", "last_success_at", "used_until", "armed", "requested_at")
-_NUMBERS = ("failures", "explicit_seen", "began_with")
+_INSTANTS = ("last_attempt_at", "last_success_at", "used_until", "armed", "requested_at", "read_at")
+_NUMBERS = ("failures", "explicit_seen", "began_with", "reads_failed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +56,8 @@ class StoredState:
     explicit_seen: int = 0
     began_with: int = 0
     is_running: bool = False
+    read_at: datetime | None = None
+    reads_failed: int = 0
 
 
 def encode_state(state: StoredState) -> str:
@@ -77,8 +81,9 @@ def decode(text: str) -> StoredState:
     version = int(values["version"])
     if version > STATE_VERSION:
         return StoredState(version=version)
-    known: dict[str, Any] = {name: _instant(values[name]) for name in _INSTANTS}
-    known |= {name: int(values[name]) for name in _NUMBERS}
+    # Rows of earlier versions know nothing of readings.
+    known: dict[str, Any] = {name: _instant(values.get(name)) for name in _INSTANTS}
+    known |= {name: int(values.get(name, 0)) for name in _NUMBERS}
     return StoredState(
         version=version,
         work=tuple(
@@ -145,6 +150,14 @@ class Schedule:
         work = (*self.state.work, PassWork(ANYTHING_NEW, since, is_waiting=True))
         return replace(self, state=replace(self.state, work=work))
 
+    def learning_within(self) -> Schedule:
+        """Return it as one that dreams for the sake of a session, or of a turn, that is learnt from all the same."""
+        known = self.state.learning
+        if known.on or known.source not in {SwitchSource.WORKSPACE, SwitchSource.SCOPE}:
+            return self
+        learning = Switch(on=True, source=SwitchSource.SESSION)
+        return replace(self, state=replace(self.state, learning=learning))
+
     def planned(self, decision: Decision) -> Schedule:
         """Return it with the next look that *decision* gives."""
         return replace(self, due_at=decision.due_at, reason=decision.reason)
@@ -173,8 +186,20 @@ class ScheduleStore:
                 _ALL.where(scopes.c.pk.in_(chunk)).order_by(scopes.c.pk)
             ).all()
             facts = read_facts(self._transaction, chunk)
-            found += [_to_schedule(row, facts, terms_of, self._transaction.now) for row in rows]
+            closed = [row.pk for row in rows if False in (row.wide_learning, row.own_learning)]
+            within = any_within(self._connection, closed) if closed else set[int]()
+            for row in rows:
+                one = _to_schedule(row, facts, terms_of, self._transaction.now)
+                one = one.learning_within() if row.pk in within else one
+                found.append(self._with_unread(one, terms_of(one.state.scope)))
         return found
+
+    def _with_unread(self, one: Schedule, terms: ScheduleTerms) -> Schedule:
+        if terms.awake is None or not terms.readers:
+            return one
+        own = replace(self._transaction, scope=one.state.scope, scope_id=one.key)
+        unread = read_unread(own, terms.readers, terms.awake)
+        return replace(one, state=replace(one.state, unread=unread))
 
     def save(self, changed: Sequence[Schedule]) -> None:
         """Write schedules; those of a later version of the program are left as they are."""
@@ -252,6 +277,8 @@ def _to_schedule(row: Row[Any], facts: Mapping[int, Facts], terms_of: _Terms, no
         armed=stored.armed,
         scheduled_runs=stored.scheduled_runs,
         requested_at=stored.requested_at,
+        read_at=stored.read_at,
+        reads_failed=stored.reads_failed,
         is_paused=known.is_paused,
         lease_until=known.lease_until,
         budget_left=known.budget_left(terms.tokens_per_day),
@@ -315,6 +342,8 @@ def _to_row(schedule: Schedule) -> dict[str, Any]:
         armed=state.armed,
         scheduled_runs=state.scheduled_runs,
         requested_at=state.requested_at,
+        read_at=state.read_at,
+        reads_failed=state.reads_failed,
         explicit_seen=schedule.explicit_entries - state.new_entries,
         began_with=schedule.began_with,
         is_running=schedule.is_running,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, Protocol
 
 from dream.options import AllOf, AnyOf, CapWindow, CatchUp, Cron, Heartbeat, Idle, Interval, Threshold
+from dream.triggers.awake import reading_due
+from dream.triggers.back_off import back_off
 from dream.triggers.decision import Decision, Gate, GateName, Missed, Reason
 from dream.triggers.local_time import cron_calendar, daily_calendar, next_midnight
 from dream.triggers.schedule_state import STATE_VERSION, TICK, TriggerDecision, TriggerState, next_beat
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime, tzinfo
 
-    from agentcore.domain.scope import Scope
     from dream.options import DailyAt, SchedulingOptions, Trigger
     from dream.triggers.local_time import Calendar
     from dream.triggers.schedule_state import PassWork, ScheduleState
@@ -239,10 +239,6 @@ def _skipped(dues: Sequence[TriggerDecision]) -> Missed | None:
     return next((due.missed for due in dues if due.missed is not None and due.missed.is_skipped), None)
 
 
-_JITTER = 0.25
-_DOUBLINGS = 40
-
-
 def standing_gates(state: ScheduleState, options: SchedulingOptions, now: datetime) -> tuple[Gate, ...]:
     """Return the gates that a person's request does not open either."""
     is_leased = state.lease_until is not None and state.lease_until > now
@@ -287,24 +283,6 @@ def _paid_at(work: PassWork, renews_at: datetime | None) -> datetime | None:
     if work.at is None or not work.asks_model:
         return work.at
     return None if renews_at is None else max(work.at, renews_at)
-
-
-def back_off(scope: Scope, failures: int, options: SchedulingOptions) -> timedelta:
-    """Return how long to wait after so many failures in a row: doubling, up to a quarter less by chance.
-
-    The chance is a hash of scope and number, so that every process waits alike and no two scopes do.
-
-    Example:
-        >>> from agentcore.domain import Scope
-        >>> from dream.options import SchedulingOptions
-        >>> back_off(Scope.default(), 0, SchedulingOptions())
-        datetime.timedelta(0)
-    """
-    if failures <= 0:
-        return timedelta(0)
-    wait = min(options.back_off * 2 ** min(failures - 1, _DOUBLINGS), options.max_back_off)
-    digest = blake2b(f"{scope}#{failures}".encode(), digest_size=4).digest()
-    return wait * (1 - _JITTER * int.from_bytes(digest, "big") / 2**32)
 
 
 def back_off_gate(situation: TriggerState, *, tolerated: int) -> Gate:
@@ -406,7 +384,21 @@ def _scheduled(situation: TriggerState, standing: tuple[Gate, ...]) -> Decision:
     gates = (*standing, by_itself, *work_gates(situation), *due.gates, failing, quiet_gate(situation))
     if not options.enabled or allowed_at(situation.state, situation.now) is None:
         due = replace(due, at=None)
-    return _decision(due, situation, gates)
+    dream, reading = _decision(due, situation, gates), _reading(situation, standing)
+    if reading is None:
+        return dream
+    told = (*dream.gates, reading.gates[-1])
+    is_dream_first = dream.due_at is not None and dream.due_at <= situation.now
+    if reading.due_at is None or is_dream_first or (dream.due_at or reading.due_at) < reading.due_at:
+        return replace(dream, gates=told)
+    # A window of the dream goes on being watched while turns are read.
+    return replace(dream, due_at=reading.due_at, reason=reading.reason, gates=told)
+
+
+def _reading(situation: TriggerState, standing: tuple[Gate, ...]) -> Decision | None:
+    """Decide on reading new turns apart from dreams; None where there is nothing to decide."""
+    due = reading_due(situation) if situation.options.enabled else None
+    return None if due is None else _decision(due, situation, (*standing, quiet_gate(situation), *due.gates))
 
 
 def _decision(due: TriggerDecision, situation: TriggerState, gates: tuple[Gate, ...]) -> Decision:

@@ -30,6 +30,8 @@ class Reason(StrEnum):
     """So many new entries were stored, and it is quiet."""
     HEARTBEAT = "heartbeat"
     """So much time has passed, and the heart beats."""
+    READING = "reading"
+    """Turns wait to be read, apart from any dream."""
     ALL_OF = "all_of"
     """All of several triggers agree."""
 
@@ -67,6 +69,8 @@ class GateName(StrEnum):
     """So many dreams ran already in one day."""
     NEW_ENTRIES = "new_entries"
     """Too few explicit entries were stored since the last dream."""
+    UNREAD_TURNS = "unread_turns"
+    """Too few new turns wait to be read apart from dreams, and somebody spoke not long enough ago."""
     COOLDOWN = "cooldown"
     """The last dream ended not long enough ago."""
     HEARTBEAT = "heartbeat"

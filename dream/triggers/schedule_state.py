@@ -29,6 +29,8 @@ class SwitchSource(StrEnum):
     """Set for the whole workspace."""
     SCOPE = "scope"
     """Set for this scope."""
+    SESSION = "session"
+    """Set for a session, or said of a turn, within a scope that learns nothing otherwise."""
     FORCE = "force"
     """The options force dreams on, whatever workspaces and scopes say."""
     OPTIONS = "options"
@@ -72,6 +74,19 @@ class PassWork:
     awaits: str = field(default="", compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class UnreadTurns:
+    """What of the conversation no reader has read, counted as far as it decides anything.
+
+    Args:
+        turns: How many turns.
+        tokens: How long they are.
+    """
+
+    turns: int = 0
+    tokens: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleState:
     """All that `decide` looks at; stored per scope, changed by activity and by the functions of `transitions`.
@@ -101,6 +116,9 @@ class ScheduleState:
         lease_until: When the lease of a run that is under way, here or elsewhere, runs out; None if there is none.
         budget_left: Tokens that may still be spent today; None if there is no bound.
         budget_renews_at: When the budget is full again; None if it never is.
+        unread: What waits to be read apart from dreams; nothing where the options read in dreams alone.
+        read_at: When turns were last read apart from a dream, or were to be.
+        reads_failed: Such readings in a row that failed; a crashed one is among them.
         options_hash: Of the options that the stored due time was computed from.
         version: Shape of the stored state; one newer than `STATE_VERSION` is left alone.
     """
@@ -127,6 +145,9 @@ class ScheduleState:
     lease_until: datetime | None = None
     budget_left: int | None = None
     budget_renews_at: datetime | None = None
+    unread: UnreadTurns = field(default=UnreadTurns())
+    read_at: datetime | None = None
+    reads_failed: int = 0
     options_hash: str = ""
     version: int = STATE_VERSION
 

@@ -12,6 +12,7 @@ from agentcore.domain.skill import Skill
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.schema import record_writes
 from agentcore.stores.sql.transaction import chunks, of_my_scope
+from agentcore.stores.storage import Origin
 from agentcore.stores.values import RecordWrite, WriteKind
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ def keep_authorship(transaction: Transaction) -> None:
     for kind, group in _by_kind(transaction.erased).items():
         for chunk in chunks(group):
             transaction.execute(_DROP, of_kind=kind.value, among=chunk)
-    if not transaction.written or not transaction.by_people:
+    is_told = transaction.by_people or transaction.origin is Origin.PEERS
+    if not transaction.written or not is_told:
         return
     actor, at = str(transaction.actor), to_micros(transaction.now)
     rows = [

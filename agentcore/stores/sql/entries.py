@@ -357,8 +357,8 @@ class SqlEntryStore(SqlEntryReader):
         self._reposition({after.id for before, after in pairs if self._is_renewed(before, after)})
         drop_vectors(self._transaction, (before.content for before, after in pairs if before.content != after.content))
         relinked = {before.id for before, after in pairs if before.sources != after.sources}
-        unlink_sources(self._transaction, sorted(relinked))
-        link_sources(self._transaction, [latest[entry_id] for entry_id in sorted(relinked)])
+        known = unlink_sources(self._transaction, sorted(relinked))
+        link_sources(self._transaction, [latest[entry_id] for entry_id in sorted(relinked)], known)
         self._transaction.unsettled.update(before.id for before, after in pairs if _holds_otherwise(before, after))
 
     def apply(self, changes: Sequence[tuple[MemoryEntry | None, MemoryEntry | None]], /) -> None:

@@ -36,6 +36,7 @@ from agentcore.stores.sql.schema import (
     turns,
     wisp_runs,
 )
+from agentcore.stores.sql.session_peers import drop_peer
 from agentcore.stores.sql.transaction import Transaction, encode
 
 _E = erasures.c
@@ -112,6 +113,7 @@ class SqlErasureStore(SqlErasureReader):
         emptied = {"revision": scopes.c.revision + 1, "explicit_entries": 0}
         connection.execute(update(scopes).where(scopes.c.pk == scope_id).values(emptied))
         self._drop_peer()
+        drop_peer(self._transaction)
         ended = self._mine & _E.finished_at.is_(None) & (_E.removed != _FORGET)
         connection.execute(update(erasures).where(ended).values(finished_at=to_micros(self._transaction.now)))
 

@@ -90,6 +90,8 @@ _READERS: dict[str, Any] = {
     "see_also": _all_texts,
     "own": _all_texts,
     "generated": bool,
+    "observers": _all_texts,
+    "learning": bool,
     "pinned": bool,
     "succeeded": bool,
     "source_refs": _each(HypothesisSource.parse),

@@ -5,13 +5,28 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Row, Table, and_, bindparam, delete, exists, insert, or_, select, true
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Table,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    insert,
+    literal_column,
+    null,
+    or_,
+    select,
+    true,
+)
 
 from agentcore.domain.memory import SourceKind
 from agentcore.domain.records import RecordKind
 from agentcore.domain.temporal import from_micros
 from agentcore.stores.sql.feed import mark_changed
-from agentcore.stores.sql.schema import entries, forgotten, imports, settings, switches, withheld
+from agentcore.stores.sql.schema import entries, forgotten, imports, scopes, settings, switches, turns, withheld
 from agentcore.stores.sql.transaction import Transaction, chunks, is_retired, micros, of_my_scope
 from agentcore.stores.values import SwitchLevel, SwitchSetting
 
@@ -126,6 +141,14 @@ class SqlForgottenReader:
 
 
 _S = switches.c
+_LEVELS: Final = {
+    (True, False): SwitchLevel.WORKSPACE,
+    (True, True): SwitchLevel.SHARED_SESSION,
+    (False, False): SwitchLevel.SCOPE,
+    (False, True): SwitchLevel.SESSION,
+}
+_WIDE: Final = {level for (is_wide, _), level in _LEVELS.items() if is_wide}
+_OF_SESSIONS: Final = {level for (_, is_session), level in _LEVELS.items() if is_session}
 _ALL = ""
 """Stands in a part of the key for every scope of the workspace, or every session of the scope."""
 ALL_OF_THEM: Final[ColumnElement[bool]] = true()
@@ -159,9 +182,15 @@ class SqlSwitchReader:
         return [_to_switch(row) for row in rows]
 
     def session(self, session_id: str) -> SwitchSetting | None:
-        """Return the switch of a session, or None."""
-        one = and_(_of_scope(self._transaction), _S.session_id == session_id)
-        row = self._connection.execute(select(switches).where(one)).one_or_none()
+        """Return the switch of a session in the scope, or None."""
+        return self._one(and_(_of_scope(self._transaction), _S.session_id == session_id))
+
+    def shared_session(self, session_id: str) -> SwitchSetting | None:
+        """Return the switch of a session in every scope of the workspace, or None."""
+        return self._one(and_(_everywhere(self._transaction), _S.session_id == session_id))
+
+    def _one(self, where: ColumnElement[bool]) -> SwitchSetting | None:
+        row = self._connection.execute(select(switches).where(where)).one_or_none()
         return None if row is None else _to_switch(row)
 
     def sessions(self) -> list[SwitchSetting]:
@@ -189,7 +218,7 @@ class SqlSwitchStore(SqlSwitchReader):
         if (switch.dream, switch.learning, since.learning_since) != (None, None, None):
             said = {"dream": switch.dream, "learning": switch.learning, "learning_since": micros(since.learning_since)}
             self._connection.execute(insert(switches).values(**place, **said))
-        mark_changed(self._transaction, whole_workspace=switch.level is SwitchLevel.WORKSPACE)
+        mark_changed(self._transaction, whole_workspace=switch.level in _WIDE)
 
     def _learning_since(self, switch: SwitchSetting, before: SwitchSetting | None) -> SwitchSetting:
         """Keep from when on is learnt; whoever switches learning on again begins with this transaction."""
@@ -200,12 +229,12 @@ class SqlSwitchStore(SqlSwitchReader):
 
     def _place(self, switch: SwitchSetting) -> dict[str, str]:
         scope = self._transaction.scope
-        is_wide = switch.level is SwitchLevel.WORKSPACE
+        is_wide, is_session = switch.level in _WIDE, switch.level in _OF_SESSIONS
         return {
             "workspace": scope.workspace,
             "observer": _ALL if is_wide else scope.observer,
             "observed": _ALL if is_wide else scope.observed,
-            "session_id": (switch.session_id or _ALL) if switch.level is SwitchLevel.SESSION else _ALL,
+            "session_id": (switch.session_id or _ALL) if is_session else _ALL,
         }
 
 
@@ -213,18 +242,57 @@ def any_counts(transaction: Transaction, session_ids: Collection[str | None]) ->
     """Tell whether what was said in one of these sessions, or in none, is activity."""
     off: set[str | None] = set()
     for chunk in chunks(one for one in session_ids if one is not None):
-        named = select(_S.session_id).where(_of_scope(transaction), _S.session_id.in_(chunk), _IS_OFF)
+        named = select(_S.session_id).where(_concerning(transaction), _S.session_id.in_(chunk), _IS_OFF)
         off.update(transaction.connection.execute(named).scalars())
     return bool(set(session_ids) - off)
 
 
 def learnable(transaction: Transaction, table: Table) -> ColumnElement[bool]:
-    """Return which rows of *table* may be learnt from; all of them where the transaction leaves none out."""
-    if not transaction.learnable_only or not _has_any(transaction):
+    """Return which rows of *table* may be learnt from; all of them where the transaction leaves none out.
+
+    What is said of a turn wins over what is said of its session, and that over the scope and the workspace; a session
+    that does not dream is left out whatever its turns say.
+    """
+    if not transaction.learnable_only:
         return ALL_OF_THEM
-    is_its = or_(_S.session_id == _ALL, _S.session_id == table.c.session_id)
-    is_out = or_(and_(_S.session_id != _ALL, _IS_OFF), table.c.recorded_at < _S.learning_since)
-    return ~exists().where(_concerning(transaction), is_its, is_out)
+    said: ColumnElement[Any] = table.c.learning if "learning" in table.c else null()
+    if not _has_any(transaction):
+        return ALL_OF_THEM if "learning" not in table.c else said.is_not(False)
+    its = and_(_concerning(transaction), _S.session_id == table.c.session_id)
+    wide = and_(_concerning(transaction), _S.session_id == _ALL)
+    is_early = table.c.recorded_at < _S.learning_since
+    # The switch of the one scope sorts behind that of all, whose observer is empty.
+    narrowest = select(_S.learning).where(its, _S.learning.is_not(None)).order_by(_S.observer.desc()).limit(1)
+    of_session = narrowest.scalar_subquery()
+    left_out = or_(of_session.is_(False), exists().where(its, is_early))
+    is_in = and_(~left_out, or_(of_session.is_(True), ~exists().where(wide, _closes(transaction, is_early))))
+    awake = ~exists().where(its, _S.dream.is_(False))
+    return and_(awake, or_(said.is_(True), and_(said.is_(None), is_in)))
+
+
+def _closes(transaction: Transaction, is_early: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Return which wide switches leave a row out that nothing narrower speaks of.
+
+    A scope that learns nothing has no dreams, unless the options overrule its switch; so a closed one leaves rows out
+    only where dreams begin for the sake of a session, or of a turn, that is on.
+    """
+    own = select(_S.learning).where(_concerning(transaction), _S.session_id == _ALL, _S.learning.is_not(None))
+    decides = own.order_by(_S.observer.desc()).limit(1)
+    is_closed = transaction.connection.execute(decides).scalar() is False
+    if not is_closed or not any_within(transaction.connection, [transaction.scope_id]):
+        return is_early
+    return or_(is_early, _S.learning.is_(False))
+
+
+def any_within(connection: Connection, scope_ids: Collection[int]) -> set[int]:
+    """Return the scopes among these in which a session, or a turn that somebody has to read, says it is learnt from."""
+    on = _S.learning.is_(True) & (_S.session_id != _ALL) & (_S.workspace == scopes.c.workspace)
+    own = (_S.observer == scopes.c.observer) & (_S.observed == scopes.c.observed)
+    everywhere = (_S.observer == _ALL) & (_S.observed == _ALL)
+    # In the words of its partial index.
+    told = turns.c.learning.op("IS", is_comparison=True)(literal_column("TRUE")) & turns.c.consumed_at.is_(None)
+    some = or_(exists().where(on, or_(own, everywhere)), exists().where(turns.c.scope_id == scopes.c.pk, told))
+    return set(connection.execute(select(scopes.c.pk).where(scopes.c.pk.in_(scope_ids), some)).scalars())
 
 
 def _has_any(transaction: Transaction) -> bool:
@@ -238,15 +306,18 @@ def _of_scope(transaction: Transaction) -> ColumnElement[bool]:
     return and_(_S.workspace == scope.workspace, _S.observer == scope.observer, _S.observed == scope.observed)
 
 
+def _everywhere(transaction: Transaction) -> ColumnElement[bool]:
+    return and_(_S.workspace == transaction.scope.workspace, _S.observer == _ALL, _S.observed == _ALL)
+
+
 def _concerning(transaction: Transaction) -> ColumnElement[bool]:
-    everywhere = and_(_S.workspace == transaction.scope.workspace, _S.observer == _ALL, _S.observed == _ALL)
-    return or_(_of_scope(transaction), everywhere)
+    return or_(_of_scope(transaction), _everywhere(transaction))
 
 
 def _to_switch(row: Row[Any]) -> SwitchSetting:
-    level = SwitchLevel.SESSION if row.session_id != _ALL else SwitchLevel.SCOPE
+    is_wide, is_session = row.observer == _ALL, row.session_id != _ALL
     return SwitchSetting(
-        level=SwitchLevel.WORKSPACE if row.observer == _ALL else level,
+        level=_LEVELS[is_wide, is_session],
         session_id=row.session_id or None,
         dream=row.dream,
         learning=row.learning,

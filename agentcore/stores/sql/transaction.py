@@ -55,6 +55,8 @@ MY_SCOPE = "my_scope"
 
 _CHUNK = 500
 _BY_PEOPLE = frozenset({Origin.HOST, Origin.IMPORT})
+COUNTED = _BY_PEOPLE | {Origin.READING}
+"""Whose explicit entries count toward the next dream."""
 
 
 def of_my_scope(table: Table) -> ColumnElement[bool]:
@@ -184,14 +186,19 @@ class Transaction:
         return self.next_positions(count) if self.by_people else (NEVER_MATERIAL,) * count
 
     def note_activity(self, *, explicit_entries: int = 0) -> None:
-        """Note that whoever writes did something; of a dream or an undo it is no activity.
+        """Note that whoever writes did something; of a dream, a reading or an undo it is no activity.
 
         Args:
             explicit_entries: How many of them it brought.
         """
         if self.by_people:
             self.was_active = True
-            self._explicit += explicit_entries
+        if self.origin in COUNTED:
+            self.count_explicit(explicit_entries)
+
+    def count_explicit(self, more: int) -> None:
+        """Count so many explicit entries toward the next dream of the scope."""
+        self._explicit += more
 
     def removed(
         self,

@@ -16,7 +16,7 @@ from agentcore.stores.sql.record_store import SqlRecordReader
 from agentcore.stores.sql.rows import RecordRows
 from agentcore.stores.sql.schema import turns
 from agentcore.stores.sql.settings import ALL_OF_THEM, any_counts, learnable
-from agentcore.stores.sql.transaction import MY_SCOPE, Transaction, chunks, of_my_scope
+from agentcore.stores.sql.transaction import MY_SCOPE, NEVER_MATERIAL, Transaction, chunks, of_my_scope
 from agentcore.stores.sql.withheld import IS_WITHHELD, drop_refused_texts, learnable_turns
 from agentcore.stores.values import FeedPage, FeedPosition, TurnMaterial, TurnRow
 
@@ -162,11 +162,14 @@ class SqlTurnReader(SqlRecordReader[Turn]):
     def silent(self, *, since: datetime, until: datetime, limit: int) -> list[str]:
         """Return sessions whose last turn was said between two instants, the longest silent first.
 
-        Generated turns are not said by anybody.
+        Generated turns are not said by anybody, and copies of what was said in another scope are evaluated there.
         """
         last = func.max(turns.c.occurred_at)
         recent = select(turns.c.session_id).where(
-            self._readable, turns.c.generated.is_(False), turns.c.occurred_at >= to_micros(since)
+            self._readable,
+            turns.c.generated.is_(False),
+            turns.c.occurred_at >= to_micros(since),
+            turns.c.position != NEVER_MATERIAL,
         )
         silent = recent.group_by(turns.c.session_id).having(last <= to_micros(until))
         return list(self._connection.execute(silent.order_by(last, turns.c.session_id).limit(limit)).scalars())
@@ -261,7 +264,8 @@ class SqlTurnStore(SqlTurnReader):
         ]
         self._transaction.insert_new(turns, "turn", rows)
         self._transaction.inserted += [(RecordKind.TURN, turn.id) for turn in new]
-        if any_counts(self._transaction, {turn.session_id for turn in new}):
+        told = any(turn.learning for turn in new)
+        if told or any_counts(self._transaction, {turn.session_id for turn in new}):
             self._transaction.note_activity()
 
     def apply(self, changes: Sequence[tuple[Turn | None, Turn | None]], /) -> None:

@@ -21,6 +21,7 @@ from agentcore.stores.sql.conclusions import SqlConclusionStore
 from agentcore.stores.sql.documents import SqlDocumentStore
 from agentcore.stores.sql.entries import SqlEntryStore
 from agentcore.stores.sql.erase import SqlErasureStore
+from agentcore.stores.sql.fan_out import SqlFanOutStore
 from agentcore.stores.sql.feed import SqlActivityStore
 from agentcore.stores.sql.forget import forget, forget_turns, withhold
 from agentcore.stores.sql.hosts import SqlHostStore
@@ -228,6 +229,11 @@ class SqlUnit:
     def switches(self) -> SqlSwitchStore:
         """What is switched off."""
         return SqlSwitchStore(self.transaction)
+
+    @property
+    def fan_out(self) -> SqlFanOutStore:
+        """Who takes part in sessions; brings what peers say to those who observe them."""
+        return SqlFanOutStore(self.transaction)
 
     @property
     def learnable(self) -> "SqlUnit":

@@ -55,6 +55,7 @@ class PassRun:
         obstacle: Why documents must be left alone; None if they need not.
         on_step: Given each step that was taken, as a plan takes it again.
         by_itself: Whether nobody asked for the run: then it may wait for more turns.
+        origin: What its steps count as: a reading apart from a dream finds new entries, a dream never does.
         worked: How long its steps took so far, their commits included, in seconds.
         spent: What its calls cost, however far it came.
         rounds: What each round of its exchanges cost, where there was more than the first.
@@ -74,6 +75,7 @@ class PassRun:
     obstacle: str | None = None
     on_step: Callable[[str, StepDraft], None] | None = None
     by_itself: bool = False
+    origin: Origin = Origin.DREAM
     worked: float = field(init=False)
     spent: Spent = field(default=Spent(), init=False)
     rounds: tuple[RoundCost, ...] = field(default=(), init=False)
@@ -185,7 +187,7 @@ class PassRun:
         step, judged = await self.parts.storage.write(
             self.scope,
             lambda unit: writer.commit(unit, draft),
-            origin=Origin.DREAM,
+            origin=self.origin,
         )
         self.steps.append(step)
         if self.on_step is not None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentcore.domain.capability import Capability
+from agentcore.stores.storage import Origin
 from dream.cycle.running.context import directives_mark
 from dream.cycle.running.run_envelope import (
     RunEnvelope,
@@ -221,7 +222,7 @@ class Runner:
                         return report
                     if wish.gone_on is not None:
                         wish.gone_on.append(report)
-                return await self._dream(lease, await self._begun(scope, wish.names, wish.now), wish)
+                return await self._dream(lease, await self._begun(scope, wish), wish)
         except (asyncio.CancelledError, NotAdmittedError):
             await self._give_up(scope, wish.booking)
             raise
@@ -270,15 +271,16 @@ class Runner:
         """Tell whether a run consists of passes of this runner: a dream does not go on with a verification."""
         return not run.passes or any(name in self.pass_names for name in run.passes)
 
-    async def _begun(self, scope: Scope, names: tuple[str, ...], now: datetime | None) -> _RunState:
+    async def _begun(self, scope: Scope, wish: _RunRequest) -> _RunState:
         started_at = self._parts.clock.now()
-        directives = await asyncio.to_thread(self._frozen, names)
+        directives = await asyncio.to_thread(self._frozen, wish.names)
         run = OpenRun(
             run_id=self._parts.ids.new(),
-            as_of=now or started_at,
+            as_of=wish.now or started_at,
             started_at=started_at,
-            passes=names,
+            passes=wish.names,
             directives=directives,
+            is_reading=wish.booking is not None and wish.booking.is_reading,
         )
         return _RunState(opening(scope, run, resumed=False), run)
 
@@ -293,7 +295,13 @@ class Runner:
         await asyncio.to_thread(self._import_passes, start.run.passes)
         booking, report = wish.booking, start.report
         options = self._options.model_dump(mode="json")
-        begun = {"passes": start.run.passes, "options": options, "directives": start.run.directives.to_json()}
+        begun: dict[str, Any] = {
+            "passes": start.run.passes,
+            "options": options,
+            "directives": start.run.directives.to_json(),
+        }
+        if start.run.is_reading:
+            begun["is_reading"] = True
 
         def freeze(unit: UnitOfWork) -> dict[str, Any]:
             return {**begun, "log_end": unit.turns.last_position()}
@@ -383,6 +391,7 @@ class Runner:
             "on_step": wish.on_step,
             "log_readers": _log_readers(self._order, self._options, self._parts.capabilities),
             "log_end": log_end,
+            "origin": Origin.READING if start.run.is_reading else Origin.DREAM,
             "by_itself": wish.booking is not None and not wish.booking.is_manual,
         }
         if isinstance(dream_pass, ModelPass):

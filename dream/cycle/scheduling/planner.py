@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from agentcore.domain.temporal import to_text
 from dream.cycle.running.run_envelope import people_before
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dream.options import DreamOptions
     from dream.options.levels import OptionLevels
     from dream.stores.schedules import Schedule
-    from dream.triggers import Decision, Missed, Switch
+    from dream.triggers import Decision, Missed, ScheduleState, Switch
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +240,8 @@ class Booking(ABC):
     trigger: Reason = Reason.MANUAL
     missed: str | None = None
     is_whole: bool = True
+    is_reading: ClassVar[bool] = False
+    """Whether turns are read apart from a dream."""
     _began_at: datetime | None = field(default=None, init=False)
 
     @property
@@ -259,7 +261,7 @@ class Booking(ABC):
         # Only a service plans: until it does, the end of the lease is when somebody looks whether the run has died.
         begun = replace(
             found,
-            state=started(found.state, unit.now),
+            state=self._begun(found.state, unit.now),
             began_with=found.explicit_entries,
             is_running=True,
             due_at=unit.now + self.lease,
@@ -272,7 +274,7 @@ class Booking(ABC):
         """Note how the run ended, in the transaction that closes it."""
         found = dream_stores(unit).schedules.mine(self.planner.terms_of(unit.scope))
         if not self.is_whole:
-            state = given_up(found.state)
+            state = self._ended(found.state, report.outcome)
         elif report.outcome is Outcome.FAILED:
             state = failed(found.state, is_manual=self.is_manual)
         else:
@@ -291,7 +293,14 @@ class Booking(ABC):
         """Note that the run was broken off without a fault of its own; it stays due."""
         if self._began_at is not None:
             found = dream_stores(unit).schedules.mine(self.planner.terms_of(unit.scope))
-            self._over(unit, replace(found, state=given_up(found.state)))
+            self._over(unit, replace(found, state=self._ended(found.state, None)))
+
+    def _begun(self, state: ScheduleState, now: datetime) -> ScheduleState:
+        return started(state, now)
+
+    def _ended(self, state: ScheduleState, outcome: Outcome | None) -> ScheduleState:  # noqa: ARG002
+        """Return the state after a run that counts as no dream: one of some passes, or one that was broken off."""
+        return given_up(state)
 
     def _over(self, unit: UnitOfWork, found: Schedule) -> None:
         ended = replace(found, is_running=False, due_at=None, reason=Reason.NEVER)
@@ -329,11 +338,30 @@ class ScheduledBooking(Booking):
         # The lease is this run's own.
         free = replace(found, state=replace(found.state, lease_until=None))
         decision = self.planner.decide(free, now, self.around)
-        if not decision.is_due(now):
+        is_other = decision.reason is Reason.READING and not self.is_reading
+        if not decision.is_due(now) or is_other:
             raise NotAdmittedError(reason=Deferral.NOT_DUE)
-        self.trigger = decision.reason
-        if decision.missed is not None and not decision.missed.is_skipped:
+        self.trigger = Reason.READING if self.is_reading else decision.reason
+        if not self.is_reading and decision.missed is not None and not decision.missed.is_skipped:
             self.missed = spelled(decision.missed)
+
+
+@dataclass(slots=True, kw_only=True)
+class ReadingBooking(ScheduledBooking):
+    """New turns that a service has read apart from a dream: nothing that dreams are timed by moves."""
+
+    is_whole: bool = False
+    is_reading: ClassVar[bool] = True
+
+    def _begun(self, state: ScheduleState, now: datetime) -> ScheduleState:
+        return replace(state, read_at=now, reads_failed=state.reads_failed + 1)
+
+    def _ended(self, state: ScheduleState, outcome: Outcome | None) -> ScheduleState:
+        if outcome is None:
+            return replace(state, reads_failed=max(0, state.reads_failed - 1))
+        # What was left unread would be read again at once, and again: that waits as after a failure.
+        is_stuck = outcome is not Outcome.COMPLETED and state.unread.turns > 0
+        return state if is_stuck else replace(state, reads_failed=0)
 
 
 def refuse_switched_off(found: Schedule) -> None:
@@ -360,6 +388,7 @@ def told(switch: Switch) -> str:
         SwitchSource.DEFAULT: "nobody said anything",
         SwitchSource.WORKSPACE: "set for the whole workspace",
         SwitchSource.SCOPE: "set for this scope",
+        SwitchSource.SESSION: "set for a session or a turn within it",
         SwitchSource.FORCE: "forced by the options",
         SwitchSource.OPTIONS: "switched off for all by the options",
     }[switch.source]

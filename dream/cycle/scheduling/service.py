@@ -13,7 +13,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import AgentcoreError, StorageError
 from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
 from dream.cycle.running.run_envelope import scope_boundary
-from dream.cycle.scheduling.planner import ScheduledBooking, foreground_load
+from dream.cycle.scheduling.planner import ReadingBooking, ScheduledBooking, foreground_load
 from dream.errors import DreamBrokenOffError
 from dream.stores import dream_stores
 from dream.triggers import Reason
@@ -200,10 +200,10 @@ class DreamService(BackgroundService):
         began_at = self._parts.clock.now()
         try:
             with scope_boundary(scope):
-                around = await self._decided(scope)
-            if around is not None:
+                decided = await self._decided(scope)
+            if decided is not None:
                 began_at = self._parts.clock.now()
-                await self._dream(scope, around)
+                await self._dream(scope, *decided)
         except AgentcoreError as error:
             try:
                 await self._put_off(key, scope, began_at, error)
@@ -213,21 +213,24 @@ class DreamService(BackgroundService):
             del self._under_way[key]
             self._ended.set()
 
-    async def _decided(self, scope: Scope) -> ForegroundLoad | None:
-        """Decide anew on what is stored now; return what the decision rests on if it is due with something to do."""
+    async def _decided(self, scope: Scope) -> tuple[ForegroundLoad, Reason] | None:
+        """Decide anew on what is stored now; return what that rests on and what is due, if it has something to do."""
         around = await foreground_load(self._parts, self._levels.of(scope), scope)
         storage = self._parts.storage
         _, decision = await storage.write(scope, lambda unit: self._planner.attend(unit, around))
-        if decision.is_due(self._parts.clock.now()) and decision.reason is not Reason.MANUAL:
+        if decision.is_due(self._parts.clock.now()) and decision.reason not in {Reason.MANUAL, Reason.READING}:
             work = (await self._runners.backlog(scope).of(scope)).work
             _, decision = await storage.write(scope, lambda unit: self._planner.attend(unit, around, work))
-        return around if decision.is_due(self._parts.clock.now()) else None
+        return (around, decision.reason) if decision.is_due(self._parts.clock.now()) else None
 
-    async def _dream(self, scope: Scope, around: ForegroundLoad) -> None:
-        lease = self._levels.of(scope).lease
-        booking = ScheduledBooking(planner=self._planner, lease=lease, around=around)
+    async def _dream(self, scope: Scope, around: ForegroundLoad, reason: Reason) -> None:
+        options = self._levels.of(scope)
+        is_reading = reason is Reason.READING
+        booking = ReadingBooking if is_reading else ScheduledBooking
+        passes = options.readers_of_turns(self._parts.capabilities) if is_reading else None
+        booked = booking(planner=self._planner, lease=options.lease, around=around)
         gone_on: list[RunReport] = []
-        report = await self._runners.runner(scope).run(scope, booking=booking, gone_on=gone_on)
+        report = await self._runners.runner(scope).run(scope, passes=passes, booking=booked, gone_on=gone_on)
         for one in (*gone_on, report):
             await self._watch.told(one)
 

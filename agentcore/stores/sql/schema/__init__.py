@@ -27,7 +27,17 @@ from agentcore.stores.sql.schema.dreams import (
 )
 from agentcore.stores.sql.schema.forgetting import erasures, known_copies, tombstones
 from agentcore.stores.sql.schema.hypotheses import claims, hypotheses
-from agentcore.stores.sql.schema.people import busy_holders, card_lines, hosts, off_limits_topics, peers, switches
+from agentcore.stores.sql.schema.people import (
+    busy_holders,
+    card_lines,
+    fan_outs,
+    fanned_out,
+    hosts,
+    off_limits_topics,
+    peers,
+    session_peers,
+    switches,
+)
 from agentcore.stores.sql.schema.records import (
     WHERE,
     change_feed,
@@ -55,7 +65,7 @@ from agentcore.stores.sql.schema.records import (
     withheld,
 )
 
-REVISION = "0028"
+REVISION = "0029"
 """The Alembic revision this code reads and writes."""
 
 KNOWN_REVISIONS = tuple(f"{number:04d}" for number in range(9, int(REVISION) + 1))
@@ -80,6 +90,8 @@ __all__ = [
     "entries",
     "entry_sources",
     "erasures",
+    "fan_outs",
+    "fanned_out",
     "feedback",
     "forgotten",
     "hosts",
@@ -109,6 +121,7 @@ __all__ = [
     "runs",
     "schedules",
     "scopes",
+    "session_peers",
     "settings",
     "settled_clusters",
     "skill_uses",

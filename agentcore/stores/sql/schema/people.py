@@ -1,6 +1,6 @@
 """Tables of people: who is active, who is served, what is switched off or off limits, and their cards."""
 
-from sqlalchemy import Boolean, Column, Index, Integer, String, Table, Text, UniqueConstraint, text
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text, UniqueConstraint, text
 
 from agentcore.stores.sql.schema.records import WHERE, instant, metadata, record_id, row_key, scope_key
 
@@ -28,6 +28,37 @@ switches = Table(
     Column("dream", Boolean, nullable=True),
     Column("learning", Boolean, nullable=True),
     instant("learning_since", nullable=True),
+)
+
+session_peers = Table(
+    "session_peers",
+    metadata,
+    Column("workspace", String(128), primary_key=True),
+    Column("session_id", Text, primary_key=True),
+    Column("peer", String(128), primary_key=True),
+    Column("observe_me", Boolean, nullable=True),
+    Column("observe_others", Boolean, nullable=False),
+)
+
+fan_outs = Table(
+    "fan_outs",
+    metadata,
+    scope_key(primary_key=True),
+    Column("workspace", String(128), nullable=False),
+    Column("observed", String(128), nullable=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("erasures", Integer, nullable=False),
+    instant("followed_at"),
+    Index("ix_fan_outs_observed", "workspace", "observed"),
+)
+
+fanned_out = Table(
+    "fanned_out",
+    metadata,
+    scope_key(primary_key=True),
+    Column("kind", String(16), primary_key=True),
+    Column("record_id", String(64), primary_key=True),
+    Column("live", Boolean, nullable=False),
 )
 
 busy_holders = Table(

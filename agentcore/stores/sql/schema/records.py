@@ -66,6 +66,7 @@ _ACTIVE = text("status = 'active'")
 _PINNED = text("pinned IS TRUE")
 _RETIRED = text("status <> 'active'")
 _HELD = text("valid_until IS NOT NULL")
+_LEARNT = text("learning IS TRUE")
 
 scopes = Table(
     "scopes",
@@ -150,6 +151,7 @@ entry_sources = Table(
     Column("kind", String(16), primary_key=True),
     Column("source_id", String(64), primary_key=True),
     Column("entry_pk", Key, primary_key=True),
+    Column("revision", BigInteger, nullable=False, server_default="0"),
     Index("ix_entry_sources_entry", "entry_pk"),
 )
 
@@ -171,7 +173,10 @@ turns = Table(
     Column("version", Integer, nullable=False),
     Column("revision", BigInteger, nullable=False),
     Column("position", BigInteger, nullable=False),
+    Column("observers", Text, nullable=True),
+    Column("learning", Boolean, nullable=True),
     UniqueConstraint("scope_id", "id"),
+    Index("ix_turns_learning", "scope_id", info={WHERE: _LEARNT}),
     Index("ix_turns_position", "scope_id", "position"),
     Index("ix_turns_session", "scope_id", "session_id", "occurred_at"),
     Index("ix_turns_recorded", "scope_id", "recorded_at"),
