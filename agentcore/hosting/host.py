@@ -410,10 +410,7 @@ class Host(Lifecycle):
         dream: Setting = UNCHANGED,
         learning: Setting = UNCHANGED,
     ) -> SwitchSetting:
-        """Switch dreams or learning off and on, of a scope or of a session of the default one.
-
-        See `ScopedHost.configure`.
-        """
+        """Switch dreams or learning off and on, of a scope or a session of the default one; see `ScopedHost`."""
         return await self._default.configure(where, workspace=workspace, dream=dream, learning=learning)
 
     async def backup(self, folder: Path | None = None) -> Backup:
@@ -423,9 +420,6 @@ class Host(Lifecycle):
 
         Args:
             folder: Where to; by default a folder beside the data directory.
-
-        Returns:
-            The backup: `path`, and what it holds.
 
         Raises:
             StorageUnavailableError: the memory is in no file, or the folder cannot be written.
@@ -451,10 +445,10 @@ class Host(Lifecycle):
             workspace: The tenant or application.
             peers: Their names, or what holds of them there beside: who may be observed, and who observes others.
             dream: Whether it brings dreams about; see `configure`.
-            learning: Whether anything is learnt from what is said in it; see `configure`.
+            learning: Whether anything is learnt from what is said in it.
         """
-        said = {"dream": dream, "learning": learning}
-        return await self._factories.peer_sessions.open(session_id, workspace=workspace, peers=peers, **said)
+        opened = self._factories.peer_sessions.open
+        return await opened(session_id, workspace=workspace, peers=peers, dream=dream, learning=learning)
 
     async def peer(self, name: str, *, workspace: str = "default", observe_me: Setting = UNCHANGED) -> SessionPeer:
         """Say, or ask, whether a peer may be observed where its session says nothing; True if nothing was ever said."""

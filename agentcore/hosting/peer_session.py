@@ -133,11 +133,7 @@ class PeerSession:
         text, said_at = clean_text("content", content, most=MAX_TURN), clean_instant(occurred_at)
 
         def work(unit: UnitOfWork) -> Turn:
-            members = {one.name: one for one in unit.fan_out.sessions.of_session(self.id)}
-            speaker = members.get(peer)
-            if speaker is None:
-                raise UnknownRecordError(kind="peer of the session", value=peer)
-            observers = observers_of(speaker, members.values())
+            speaker, observers = self._members(unit, peer)
             turn = Turn(
                 id=self.sessions.ids.new(),
                 scope=scope,
@@ -159,6 +155,14 @@ class PeerSession:
         if said.observers:
             self.sessions.fan_out.wake()
         return said
+
+    def _members(self, unit: UnitOfWork, peer: str) -> tuple[SessionPeer, tuple[str, ...]]:
+        """Return a peer as it takes part now, and who observes it."""
+        members = {one.name: one for one in unit.fan_out.sessions.of_session(self.id)}
+        speaker = members.get(peer)
+        if speaker is None:
+            raise UnknownRecordError(kind="peer of the session", value=peer)
+        return speaker, observers_of(speaker, members.values())
 
     async def add(self, *peers: SessionPeer | str) -> PeerSession:
         """Have peers take part from now on, or change what holds of those who do."""

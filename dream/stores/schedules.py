@@ -33,6 +33,13 @@ _INSTANTS = ("last_attempt_at", "last_success_at", "used_until", "armed", "reque
 _NUMBERS = ("failures", "explicit_seen", "began_with", "reads_failed")
 
 
+_SHARED = (
+    *("work", "last_attempt_at", "last_success_at", "problem", "used_until", "armed", "scheduled_runs"),
+    *("requested_at", "read_at", "reads_failed", "version"),
+)
+"""What a row keeps under the names of `ScheduleState`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredState:
     """What a row keeps; the fields that are not named here are as in `ScheduleState`.
@@ -58,6 +65,10 @@ class StoredState:
     is_running: bool = False
     read_at: datetime | None = None
     reads_failed: int = 0
+
+    def shared(self) -> dict[str, Any]:
+        """Return the fields that `ScheduleState` has as they are."""
+        return {name: getattr(self, name) for name in _SHARED}
 
 
 def encode_state(state: StoredState) -> str:
@@ -268,23 +279,13 @@ def _to_schedule(row: Row[Any], facts: Mapping[int, Facts], terms_of: _Terms, no
         zone=terms.zone,
         last_activity_at=None if row.active_at is None else from_micros(row.active_at),
         new_entries=max(0, row.explicit_entries - stored.explicit_seen),
-        work=stored.work,
-        last_attempt_at=stored.last_attempt_at,
-        last_success_at=stored.last_success_at,
         failures=_failures(stored, known),
-        problem=stored.problem,
-        used_until=stored.used_until,
-        armed=stored.armed,
-        scheduled_runs=stored.scheduled_runs,
-        requested_at=stored.requested_at,
-        read_at=stored.read_at,
-        reads_failed=stored.reads_failed,
         is_paused=known.is_paused,
         lease_until=known.lease_until,
         budget_left=known.budget_left(terms.tokens_per_day),
         budget_renews_at=terms.renews_at(now),
         options_hash=row.options_hash or "",
-        version=stored.version,
+        **stored.shared(),
     )
     schedule = Schedule(
         key=row.pk,
@@ -332,21 +333,11 @@ def _switched(state: ScheduleState, terms: ScheduleTerms, wide: Row[Any] | None,
 def _to_row(schedule: Schedule) -> dict[str, Any]:
     state = schedule.state
     stored = StoredState(
-        version=state.version,
-        work=state.work,
-        last_attempt_at=state.last_attempt_at,
-        last_success_at=state.last_success_at,
         failures=state.failures,
-        problem=state.problem,
-        used_until=state.used_until,
-        armed=state.armed,
-        scheduled_runs=state.scheduled_runs,
-        requested_at=state.requested_at,
-        read_at=state.read_at,
-        reads_failed=state.reads_failed,
         explicit_seen=schedule.explicit_entries - state.new_entries,
         began_with=schedule.began_with,
         is_running=schedule.is_running,
+        **{name: getattr(state, name) for name in _SHARED},
     )
     return {
         "scope_id": schedule.key,

@@ -294,14 +294,7 @@ class Runner:
 
         await asyncio.to_thread(self._import_passes, start.run.passes)
         booking, report = wish.booking, start.report
-        options = self._options.model_dump(mode="json")
-        begun: dict[str, Any] = {
-            "passes": start.run.passes,
-            "options": options,
-            "directives": start.run.directives.to_json(),
-        }
-        if start.run.is_reading:
-            begun["is_reading"] = True
+        begun = self._frozen_row(start.run)
 
         def freeze(unit: UnitOfWork) -> dict[str, Any]:
             return {**begun, "log_end": unit.turns.last_position()}
@@ -334,6 +327,12 @@ class Runner:
                 if wish.on_pass is not None:
                     wish.on_pass(run.passes[-1])
         return run.report
+
+    def _frozen_row(self, run: OpenRun) -> dict[str, Any]:
+        """Return what the row of a run that begins keeps, for whoever goes on with it."""
+        options = self._options.model_dump(mode="json")
+        kept = {"passes": run.passes, "options": options, "directives": run.directives.to_json()}
+        return {**kept, "is_reading": True} if run.is_reading else kept
 
     async def _read_together(
         self, run: RunEnvelope, start: _RunState, wish: _RunRequest, log_end: int
