@@ -91,7 +91,7 @@ class FeedContract:
             await storage.write(SCOPE, lambda unit, word=word: unit.entries.add([_worded(word)]), origin=origin)
         await _retire(storage, "a")
         await storage.write(SCOPE, lambda unit: unit.entries.delete(["b"]))
-        wanted = ["c", "of-dream", "of-host", "of-import", "of-undo"]
+        wanted = ["c", *sorted(f"of-{origin.value}" for origin in Origin)]
         expect_equal(await follower.catch_up(), wanted)
         retired = (await _get(storage, ["a"]))[0]
         back = dataclasses.replace(retired, content="again", status=Status.ACTIVE, status_reason=None, status_at=None)

@@ -144,7 +144,8 @@ def _warnings(options: DreamOptions, found: Schedule, view: ReadView) -> list[st
     for trigger in _needed(schedule.trigger):
         if isinstance(trigger, Heartbeat) and not trigger.beat:
             said.append("The heart does not beat: schedule.trigger.beat is zero, so no heartbeat starts a dream.")
-        if isinstance(trigger, Threshold):
+        is_read = schedule.awake is not None and view.turns.count() > 0  # its facts are yet to be counted
+        if isinstance(trigger, Threshold) and (found.explicit_entries or not is_read):
             said += _about_threshold(trigger, found, view)
     return said
 

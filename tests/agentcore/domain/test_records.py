@@ -360,7 +360,7 @@ KINDS = {
 }
 SAMPLES: list[Record] = [
     a_full_entry("a"),
-    a_turn("a"),
+    a_turn("a", observers=("ben", "cleo"), learning=False),
     a_skill("a"),
     a_skill_use("a"),
     a_feedback("a"),
@@ -398,7 +398,7 @@ def test_every_kind_has_its_type():
 @pytest.mark.parametrize("record", SAMPLES, ids=kind_of)
 def test_an_image_leaves_nothing_out_but_what_the_store_needs(record: Record):
     fields = {field.name for field in dataclasses.fields(record) if getattr(record, field.name) is not None}
-    sparse = [] if getattr(record, "premises", ()) else ["premises"]
+    sparse = [name for name in ("premises", "observers") if not getattr(record, name, ())]
     assert set(to_image(record)) == fields - {"scope", "version", "importance", *sparse}
 
 

@@ -44,6 +44,7 @@ _WORDS = {
     GateName.IDLE: "it has been quiet for long enough",
     GateName.MAX_PER_DAY: "not too many dreams in one day",
     GateName.NEW_ENTRIES: "enough is new",
+    GateName.UNREAD_TURNS: "enough turns are unread, or it has been quiet",
     GateName.COOLDOWN: "the last dream is long enough ago",
     GateName.HEARTBEAT: "the heart beats, long enough after the last dream",
     GateName.BACK_OFF: "the wait after a failure is over",
