@@ -261,6 +261,18 @@ async def test_a_forgotten_fact_is_forgotten_by_all_who_heard_it(company: Compan
     assert await company.knows("ben", "ana") == [SAID]
 
 
+async def test_a_forgotten_talk_is_forgotten_by_all_who_heard_it(company: Company):
+    for name in ("s1", "s2"):
+        talk = await company.session(name, "ana", peer("ben", others=True))
+        await talk.append("ana", f"I sang in {name}.")
+    await company.read("ana")
+    await talk.append("ana", "I sang twice.")  # nobody has read it yet
+    await company.fan_out.catch_up()
+    await company.host.for_scope(scope_of("ana", "ana")).conversation.forget(session_id="s2")
+    assert await company.knows("ben", "ana") == ["I sang in s1."]
+    assert await company.heard("ben", "ana") == ["I sang in s1.", "[forgotten]", "[forgotten]"]
+
+
 async def test_what_an_observer_forgets_stays_forgotten_there_alone(company: Company):
     talk = await company.session("s1", "ana", peer("ben", others=True))
     await talk.append("ana", SAID)

@@ -1,16 +1,18 @@
 """New turns are read apart from dreams: soon, by gate and budget, and what they say counts toward the next dream."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import repeat
+from pathlib import Path
 
 import pytest
 from plain_reader import plain_answer, purpose_of
 from watching_over import HOUR, MINUTE, WatchedClock
 
-from agentcore import AgentHostBuilder, Host, Scope
+from agentcore import AgentHostBuilder, Host, Scope, SessionPeer
 from agentcore.llm import ChatOptions
 from agentcore.testing import ChatServer, ServedRequest, ServerReply, chat_replies
 from dream import DreamOptions, RunReport
@@ -44,18 +46,18 @@ class Day:
         """What started each run that did something, and how many minutes after noon."""
         return [(one.trigger, int((one.started_at - NOON) / MINUTE)) for one in self.reports]
 
-    async def facts(self) -> int:
-        return await self.host.for_scope(ANA).memory.count()
+    async def facts(self, scope: Scope = ANA) -> int:
+        return await self.host.for_scope(scope).memory.count()
 
-    async def new(self) -> int:
+    async def new(self, scope: Scope = ANA) -> int:
         """How many facts count toward the next dream."""
-        asked = await self.host.for_scope(ANA).dreams.explain()
+        asked = await self.host.for_scope(scope).dreams.explain()
         return next(int(str(gate.value)) for gate in asked.decision.gates if gate.name.value == "new_entries")
 
 
 @asynccontextmanager
 async def a_day(
-    reply: Callable[[ServedRequest], str | ServerReply] = plain_answer, **options: object
+    reply: Callable[[ServedRequest], str | ServerReply] = plain_answer, folder: Path | None = None, **options: object
 ) -> AsyncIterator[Day]:
     clock = WatchedClock(NOON)
     asked: list[ServedRequest] = []
@@ -65,7 +67,7 @@ async def a_day(
         return reply(request)
 
     async with ChatServer(repeat(answer)) as server:
-        builder = AgentHostBuilder(None, clock=clock).with_memory().with_conversation_log()
+        builder = AgentHostBuilder(folder, clock=clock).with_memory().with_conversation_log()
         chat = ChatOptions(model="plain", base_url=server.base_url, api_key="none")
         told = DreamOptions.preset("peer").replace(**options)
         async with builder.with_llm(chat).with_dreaming(told).build() as host:
@@ -179,3 +181,78 @@ def test_the_preset_reads_awake_and_no_other_does():
     awake = {name: DreamOptions.preset(name).schedule.awake for name in ("timed", "peer", "reviewed", "idle")}
     assert awake == {"timed": None, "peer": AwakeReading(), "reviewed": None, "idle": None}
     assert AwakeReading() == AwakeReading(turns=20, tokens=1_000, silence=timedelta(minutes=5))
+
+
+BEN, CLEO = (Scope("acme", name, "ana") for name in ("ben", "cleo"))
+
+
+async def heard_by_two(day: Day, count: int) -> None:
+    observers = [SessionPeer(name=name, observe_others=True) for name in ("ben", "cleo")]
+    talk = await day.host.session("s1", workspace="acme", peers=["ana", *observers])
+    for number in range(day.said, day.said + count):
+        await talk.append("ana", f"Ana has put crate number {number} into shed {number * 7}.")
+    day.said += count
+
+
+async def test_what_is_said_is_read_once_and_counts_for_each_who_heard_it():
+    async with a_day() as day:
+        await heard_by_two(day, 20)
+        await day.clock.go_on(MINUTE)
+        assert [await day.facts(scope) for scope in (ANA, BEN, CLEO)] == [20, 20, 20]
+        assert [await day.new(scope) for scope in (ANA, BEN, CLEO)] == [20, 20, 20]
+        assert [purpose_of(one) for one in day.asked] == ["facts"]
+
+
+async def test_what_a_dream_reads_counts_for_nobody():
+    async with a_day() as day:
+        await heard_by_two(day, 5)
+        await day.host.for_scope(ANA).dreams.run()
+        assert [await day.facts(scope) for scope in (ANA, BEN)] == [5, 5]
+        assert [await day.new(scope) for scope in (ANA, BEN)] == [0, 0]
+
+
+async def test_each_observer_dreams_by_itself_and_a_peer_who_speaks_puts_all_of_them_off():
+    async with a_day() as day:
+        await heard_by_two(day, 60)
+        for _ in range(50):
+            await day.clock.go_on(MINUTE)
+        assert {one.trigger for one in day.reports} == {"reading"}
+        await heard_by_two(day, 1)
+        for _ in range(50):
+            await day.clock.go_on(MINUTE)
+        assert {one.trigger for one in day.reports} == {"reading"}
+        for _ in range(30):
+            await day.clock.go_on(MINUTE)
+        dreams = [one.scope for one in day.reports if one.trigger == "threshold"]
+        assert sorted(dreams) == sorted([ANA, BEN, CLEO])
+
+
+async def test_a_reading_that_was_broken_off_goes_on_and_its_facts_count(tmp_path: Path):
+    def hanging(_: ServedRequest) -> ServerReply:
+        return chat_replies.slow(chat_replies.server_error(), timedelta(hours=1))
+
+    async with a_day(hanging, tmp_path) as day:
+        await day.say(20)
+        day.clock.advance(MINUTE)
+        async with asyncio.timeout(30):
+            while not day.asked:
+                await asyncio.sleep(0.01)
+    async with a_day(folder=tmp_path) as day:
+        for _ in range(3):
+            await day.clock.go_on(MINUTE)
+        (report,) = day.reports
+        assert (report.trigger, report.resumed) == ("reading", True)
+        assert (await day.facts(), await day.new()) == (20, 20)
+
+
+async def test_an_undone_reading_is_undone_for_those_who_heard_it_and_comes_back_with_its_redo():
+    async with a_day() as day:
+        await heard_by_two(day, 20)
+        await day.clock.go_on(MINUTE)
+        dreams = day.host.for_scope(ANA).dreams
+        undone = await dreams.undo(day.reports[0].run_id)
+        assert [await day.facts(scope) for scope in (ANA, BEN, CLEO)] == [0, 0, 0]
+        await dreams.undo(undone.run_id)
+        assert [await day.facts(scope) for scope in (ANA, BEN, CLEO)] == [20, 20, 20]
+        await day.host.for_scope(BEN).dreams.run()
+        assert await day.facts(BEN) == 20

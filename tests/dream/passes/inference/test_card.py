@@ -16,6 +16,7 @@ from agentcore.domain.card import MOST_LINES
 from agentcore.domain.validity import superseded
 from agentcore.errors import InvalidContentError, UnknownRecordError
 from agentcore.hosting.host import Host
+from agentcore.hosting.options import ContextOptions
 from agentcore.stores.sql.schema import metadata
 from dream.domain import PassReport
 from dream.interfaces.exchange.export import export_scope
@@ -251,6 +252,15 @@ async def test_a_turn_is_given_the_card_within_its_share_and_once(host: Host):
     assert (await host.context.for_turn("s1", "and now?", budget_tokens=500)).card == ()
     small = await host.context.for_turn("s2", "hello there", budget_tokens=100)
     assert [str(line) for line in small.card] == ["IDENTITY: Name is Ana."]
+
+
+async def test_a_card_that_is_not_to_be_used_exists_and_is_given_to_no_turn():
+    unused = AgentHostBuilder(None).with_memory().with_context(ContextOptions(card_share=0.0)).with_dreaming()
+    async with unused.build() as host:
+        await host.card.set("IDENTITY: Name is Ana.")
+        given = await host.context.for_turn("s1", "hello there", budget_tokens=500)
+        assert (given.card, "Name is Ana" in given.text) == ((), False)
+        assert [str(line) for line in await host.card.lines()] == ["IDENTITY: Name is Ana."]
 
 
 async def test_a_representation_begins_with_the_card(host: Host):
