@@ -213,7 +213,7 @@ class _HostContainer(containers.DeclarativeContainer):
 
     aftermath = providers.Singleton(ForgetHooks)
 
-    fan_out = providers.Singleton(FanOut, storage, recall=recall, aftermath=aftermath)
+    fan_out = providers.Singleton(FanOut, storage, clock=clock, recall=recall, aftermath=aftermath)
     peer_sessions = providers.Singleton(PeerSessions, storage, ids=ids, fan_out=fan_out, options=conversation_options)
 
     eraser = providers.Singleton(Eraser, storage, recall=recall, workspaces=workspaces, aftermath=aftermath)

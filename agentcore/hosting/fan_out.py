@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.actor import Actor, ActorKind
@@ -17,9 +18,12 @@ from agentcore.stores.storage import Origin
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from agentcore.clock import Clock
     from agentcore.recall.recall import Recall
     from agentcore.stores.storage import Storage
 
+EVERY: Final = timedelta(milliseconds=150)
+"""How long what peers say is gathered before observers are told of it."""
 _ANYWHERE: Final = Scope.default()
 _log = logging.getLogger(__name__)
 
@@ -32,21 +36,23 @@ class FanOut(BackgroundService):
 
     Args:
         storage: Where everything is kept.
+        clock: Gives the rhythm.
         recall: Clears its files of what was forgotten.
         aftermath: Tells it of forgets and erasures.
     """
 
-    def __init__(self, storage: Storage, *, recall: Recall, aftermath: ForgetHooks) -> None:
+    def __init__(self, storage: Storage, *, clock: Clock, recall: Recall, aftermath: ForgetHooks) -> None:
         super().__init__(name="peer-fan-out", on_failure=WorkerFailure.KEEP_RUNNING)
         self._storage = storage
+        self._clock = clock
         self._recall = recall
         self._aftermath = aftermath
         self._said = asyncio.Event()
 
     async def start(self) -> None:
-        """Begin to follow, with what an earlier process left."""
+        """Follow what an earlier process left, and begin."""
         self._aftermath.add(self.follow)
-        self._said.set()
+        await self._catch_up_if_possible()
         await super().start()
 
     def wake(self) -> None:
@@ -63,14 +69,26 @@ class FanOut(BackgroundService):
         await self._bring(await self._storage.read(_ANYWHERE, lambda view: view.fan_out.behind()))
 
     async def run(self) -> None:
-        """Follow whenever a peer said something, until stopped."""
+        """Follow a moment after a peer said something, until stopped."""
         while True:
             await self._said.wait()
+            await self._clock.sleep(EVERY)
             self._said.clear()
-            try:
-                await self.catch_up()
-            except StorageError as error:
-                _log.warning("fan_out_waits", extra={"error": type(error).__name__})
+            await self._catch_up_if_possible()
+
+    async def stop(self) -> None:
+        """Follow what is left."""
+        try:
+            await super().stop()
+        finally:
+            if self._said.is_set():
+                await self._catch_up_if_possible()
+
+    async def _catch_up_if_possible(self) -> None:
+        try:
+            await self.catch_up()
+        except StorageError as error:
+            _log.warning("fan_out_waits", extra={"error": type(error).__name__})
 
     async def _bring(self, observing: Iterable[Scope]) -> None:
         for scope in observing:

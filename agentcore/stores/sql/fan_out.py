@@ -6,7 +6,7 @@ Which records of a scope are copies stands in a ledger, and how far a scope has 
 All that one step of following does, and how far it came, commits in one transaction of the observer's scope.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -79,11 +79,20 @@ class SqlFanOutReader:
         its = own & (speaker.c.workspace == fan_outs.c.workspace) & (speaker.c.revision != fan_outs.c.revision)
         return _scopes(self._connection, exists().where(its))
 
-    def copies(self, kind: SourceKind) -> dict[str, bool]:
-        """Return the ids of the scope's copies, and whether the origin of each was active when it was last seen."""
+    def copies(self, kind: SourceKind, among: Collection[str]) -> set[str]:
+        """Return those of these ids that are of copies in the view's scope."""
         mine = (fanned_out.c.scope_id == self._transaction.scope_id) & (fanned_out.c.kind == kind.value)
-        rows = self._connection.execute(select(fanned_out.c.record_id, fanned_out.c.live).where(mine))
-        return {str(record_id): bool(live) for record_id, live in rows}
+        found: set[str] = set()
+        for chunk in chunks(sorted(among)):
+            named = select(fanned_out.c.record_id).where(mine, fanned_out.c.record_id.in_(chunk))
+            found.update(self._connection.execute(named).scalars())
+        return found
+
+    def every_copy(self, kind: SourceKind, *, live_only: bool = False) -> set[str]:
+        """Return the ids of all copies; with *live_only* of those whose origin was active when it was last seen."""
+        mine = (fanned_out.c.scope_id == self._transaction.scope_id) & (fanned_out.c.kind == kind.value)
+        named = select(fanned_out.c.record_id).where(mine)
+        return set(self._connection.execute(named.where(fanned_out.c.live) if live_only else named).scalars())
 
 
 class SqlFanOutStore(SqlFanOutReader):
@@ -141,8 +150,6 @@ class _Step:
         self._mine, self._row = mine, row
         self._its = Transaction(mine.connection, own, key, mine.now, mine.decay, key=mine.key)
         self._books = SqlFanOutReader(mine)
-        self._turns = set(self._books.copies(SourceKind.TURN))
-        self._entries = self._books.copies(SourceKind.ENTRY)
         self._store = SqlEntryStore(mine)
         self._forgot = False
 
@@ -181,22 +188,25 @@ class _Step:
 
     def _forget_all(self) -> None:
         """Forget every copy: the peer's own scope was erased."""
-        here = [turn.id for turn in SqlTurnReader(self._mine).get_many(self._turns)]
+        here = [turn.id for turn in SqlTurnReader(self._mine).get_many(self._books.every_copy(SourceKind.TURN))]
         forget_said(self._mine, tuple(sorted(here)))
-        forget_entries(self._mine, self._store.get_many(self._entries), ())
+        forget_entries(self._mine, self._store.get_many(self._books.every_copy(SourceKind.ENTRY)), ())
         SqlTurnStore(self._mine).delete(here)
         gone = fanned_out.c.scope_id == self._mine.scope_id
         self._mine.connection.execute(delete(fanned_out).where(gone))
-        self._turns, self._entries, self._forgot = set[str](), {}, True
+        self._forgot = True
 
     def _obey(self) -> None:
         """Forget what was forgotten in the peer's own scope since it was looked at last, as far as it was copied."""
         since = from_micros(self._row.followed_at)
-        held: dict[TombstoneKind, set[str]]
-        held = {TombstoneKind.ENTRY: set(self._entries), TombstoneKind.TURN: self._turns}
+        stones = SqlTombstoneReader(self._its).all(since=since)
+        held = {
+            kind: self._books.copies(SourceKind(kind.value), [one.record_id for one in stones if one.kind is kind])
+            for kind in (TombstoneKind.ENTRY, TombstoneKind.TURN)
+        }
         made = [
             one
-            for one in SqlTombstoneReader(self._its).all(since=since)
+            for one in stones
             if one.record_id in held.get(one.kind, ()) and not self._obeyed(one.kind, one.record_id, whole=one.whole)
         ]
         if not made:
@@ -217,7 +227,8 @@ class _Step:
         """Copy what was observed and may be learnt from."""
         own, observer = turns.c.scope_id == self._its.scope_id, self._mine.scope.observer
         said = select(turns.c.id).where(own, self._is_past(turns.c.revision, upto), turns.c.observers != "[]")
-        ids = set(self._mine.connection.execute(said).scalars()) - self._turns
+        told = set(self._mine.connection.execute(said).scalars())
+        ids = told - self._books.copies(SourceKind.TURN, told)
         if not ids:
             return
         erased_at = SqlErasureReader(self._mine).at()
@@ -230,8 +241,7 @@ class _Step:
             if observer in turn.observers and (erased_at is None or turn.recorded_at > erased_at)
         ]
         SqlTurnStore(self._mine).add(copies)
-        self._note(_TURN, {one.id: True for one in copies})
-        self._turns |= {one.id for one in copies}
+        self._note(_TURN, [one.id for one in copies])
 
     def _changed(self, upto: int) -> list[MemoryEntry]:
         """Return the entries of the peer's own scope that changed, in the order of their ids."""
@@ -241,37 +251,47 @@ class _Step:
 
     def _copy_entries(self, changed: Sequence[MemoryEntry]) -> set[str]:
         """Copy facts all of whose turns on some occasion were observed; see facts again on further occasions."""
-        said = [one for one in changed if one.was_said]
-        cited = occasions(self._its, [one.id for one in said])
-        gone = SqlTombstoneReader(self._mine).of(TombstoneKind.ENTRY, [one.id for one in said])
-        known = {one.id: one for one in self._store.get_many([one.id for one in said])}
+        said = {one.id: one for one in changed if one.was_said}
+        cited = occasions(self._its, list(said))
+        gone = SqlTombstoneReader(self._mine).of(TombstoneKind.ENTRY, said)
+        copied = self._books.copies(SourceKind.ENTRY, said)
+        known = {one.id: one for one in self._store.get_many(said)}
+        turns_here = self._observed({turn for met in cited.values() for named in met.values() for turn in named})
         new: list[MemoryEntry] = []
         counted = 0
-        for entry in said:
-            met = {at: named for at, named in cited.get(entry.id, {}).items() if named <= self._turns}
+        for entry in said.values():
+            met = {at: named for at, named in cited.get(entry.id, {}).items() if named <= turns_here.keys()}
             if not met or entry.id in gone:
                 continue
-            if entry.id in self._entries:
-                self._see_again(known.get(entry.id), entry, met.values())
+            fresh = self._copied(entry, met.values(), turns_here)
+            if entry.id in copied:
+                self._see_again(known.get(entry.id), fresh, met.values())
             elif entry.id not in known:
-                new.append(self._copied(entry, met.values()))
+                new.append(fresh)
                 counted += self._is_counted(min(met))
         self._store.add(new)
         self._mine.count_explicit(counted)
-        self._note(_ENTRY, {one.id: True for one in new})
-        self._entries |= {one.id: True for one in new}
+        self._note(_ENTRY, [one.id for one in new])
         return {one.id for one in new}
 
-    def _copied(self, entry: MemoryEntry, met: Collection[frozenset[str]]) -> MemoryEntry:
+    def _observed(self, cited: Collection[str]) -> dict[str, Turn]:
+        """Return those of these turns that are copies and still here."""
+        held = self._books.copies(SourceKind.TURN, cited)
+        return {turn.id: turn for turn in SqlTurnReader(self._mine).get_many(held)}
+
+    def _copied(
+        self, entry: MemoryEntry, met: Collection[frozenset[str]], turns_here: Mapping[str, Turn]
+    ) -> MemoryEntry:
+        """Return the copy of an entry that rests on these occasions alone."""
         named = frozenset[str]().union(*met)
-        said = self._said(named)
+        said = [turns_here[one].occurred_at for one in named]
         return replace(
             revived(entry),
             scope=self._mine.scope,
             sources=tuple(sorted(SourceRef(SourceKind.TURN, one) for one in named)),
             evidence=tuple(one for one in entry.evidence if one.source.id in named),
-            created_at=min(one.occurred_at for one in said),
-            last_seen_at=max(one.occurred_at for one in said),
+            created_at=min(said),
+            last_seen_at=max(said),
             recorded_at=self._mine.now,
             updated_at=None,
             own_count=len(met),
@@ -280,24 +300,20 @@ class _Step:
             version=1,
         )
 
-    def _see_again(self, copy: MemoryEntry | None, entry: MemoryEntry, met: Collection[frozenset[str]]) -> None:
-        named = frozenset[str]().union(*met)
-        if copy is None or not copy.is_active or named <= {one.id for one in copy.sources}:
+    def _see_again(self, copy: MemoryEntry | None, fresh: MemoryEntry, met: Collection[frozenset[str]]) -> None:
+        """Have a copy count once more for each occasion that it does not rest on yet."""
+        if copy is None or not copy.is_active or set(fresh.sources) <= set(copy.sources):
             return
-        fresh = self._copied(entry, met)
-        sources = tuple(sorted({*copy.sources, *fresh.sources}))
+        known = {ref.id for ref in copy.sources}
         seen = replace(
             copy,
-            sources=sources,
+            sources=tuple(sorted({*copy.sources, *fresh.sources})),
             evidence=(*copy.evidence, *(one for one in fresh.evidence if one not in copy.evidence)),
             created_at=min(copy.created_at, fresh.created_at),
             last_seen_at=max(copy.last_seen_at, fresh.last_seen_at),
-            own_count=copy.own_count + sum(not one <= {ref.id for ref in copy.sources} for one in met),
+            own_count=copy.own_count + sum(not one <= known for one in met),
         )
         self._store.replace([(copy, seen)])
-
-    def _said(self, ids: Collection[str]) -> list[Turn]:
-        return SqlTurnReader(self._mine).get_many(ids)
 
     def _is_counted(self, revision: int) -> bool:
         """Tell whether an entry counted when it was first said: what dreams find counts toward none."""
@@ -315,18 +331,20 @@ class _Step:
 
     def _settle(self, origins: Iterable[MemoryEntry]) -> None:
         """Retire copies whose origin gave way to a fact that the observer holds too, and bring back what came back."""
-        by_id = {one.id: one for one in origins if one.id in self._entries}
+        by_id = {one.id: one for one in origins}
+        named = {*by_id, *(one.successor for one in by_id.values() if one.successor is not None)}
+        copied = self._books.copies(SourceKind.ENTRY, named)
         pairs: list[tuple[MemoryEntry, MemoryEntry]] = []
-        for copy in self._store.get_many(by_id):
+        for copy in self._store.get_many(copied & by_id.keys()):
             origin = by_id[copy.id]
-            gave_way = origin.status is Status.SUPERSEDED and origin.successor in self._entries
+            gave_way = origin.status is Status.SUPERSEDED and origin.successor in copied
             if gave_way and copy.is_active:
                 pairs.append((copy, _retired_like(copy, origin)))
             elif origin.is_active and _is_followed(copy):
                 pairs.append((copy, revived(copy)))
         self._store.replace(pairs)
         for live in (True, False):
-            self._mark({one.id for one in by_id.values() if one.is_active is live}, live=live)
+            self._mark({one for one in copied & by_id.keys() if by_id[one].is_active is live}, live=live)
 
     def _take_back(self, upto: int) -> None:
         """Set aside copies of what an undo took back; what retention removed had been retired before."""
@@ -335,7 +353,7 @@ class _Step:
         removed = self._mine.connection.execute(told.where(change_feed.c.removed.is_not(None))).scalar_one()
         if not removed and self._mine.connection.execute(told).scalar_one() == upto - self._row.revision:
             return
-        live = {one for one, is_live in self._entries.items() if is_live}
+        live = self._books.every_copy(SourceKind.ENTRY, live_only=True)
         gone = live - SqlEntryStore(self._its).existing(live)
         pairs = [
             (copy, replace(copy, status=Status.ARCHIVED, status_reason=_UNDONE, status_at=self._mine.now))
@@ -344,11 +362,9 @@ class _Step:
         ]
         self._store.replace(pairs)
 
-    def _note(self, kind: str, copies: dict[str, bool]) -> None:
-        rows = [
-            {"scope_id": self._mine.scope_id, "kind": kind, "record_id": one, "live": live}
-            for one, live in copies.items()
-        ]
+    def _note(self, kind: str, ids: Iterable[str]) -> None:
+        scope_id = self._mine.scope_id
+        rows = [{"scope_id": scope_id, "kind": kind, "record_id": one, "live": True} for one in ids]
         if rows:
             self._mine.connection.execute(insert(fanned_out), rows)
 
