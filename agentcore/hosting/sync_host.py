@@ -9,7 +9,8 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from agentcore.domain.scope import Scope
-from agentcore.hosting.host import Host, ScopedHost
+from agentcore.hosting.host import Host
+from agentcore.hosting.scoped_host import ScopedHost
 
 T = TypeVar("T")
 

@@ -5,13 +5,11 @@ and bound to one scope. So a store method cannot be called without a scope, cann
 loop; async exists only at this boundary. A write transaction that changed records bumps the scope's `revision` and
 leaves a row in the change feed, which the recall index and the triggers follow.
 
-What a view or a unit of work reads and writes with are classes of `agentcore.stores.sql`; a reader has no method that
-writes. `agentcore.testing.contracts` is the suite they have to pass on each database.
+They read and write with classes of `agentcore.stores.sql`, tested on each database by `agentcore.testing.contracts`.
 """
 
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from agentcore.domain.actor import Actor
@@ -20,7 +18,7 @@ from agentcore.domain.records import Record, RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.stores.forgetting import ErasureLog, Forgotten, SaysIt, Tombstone, TurnsChoice
 from agentcore.stores.records import RecordReader, RecordStore
-from agentcore.stores.values import Present
+from agentcore.stores.values import Origin, Present
 
 if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy costs a third of a second
     from contextlib import AbstractAsyncContextManager
@@ -60,19 +58,6 @@ if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy cos
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)
-
-
-class Origin(StrEnum):
-    """Who a write transaction belongs to; only what hosts and imports write counts as new material."""
-
-    HOST = "host"
-    IMPORT = "import"
-    DREAM = "dream"
-    UNDO = "undo"
-    READING = "reading"
-    """Turns are read apart from a dream: the facts so found count as new, and are no activity."""
-    PEERS = "peers"
-    """What a peer said reaches who observed it."""
 
 
 class ReadView(Protocol):
@@ -374,7 +359,7 @@ class UnitOfWork(ReadView, Protocol):
 
     @property
     def fan_out(self) -> "SqlFanOutStore":
-        """Who takes part in sessions; brings what peers say to those who observe them."""
+        """Who takes part in sessions; brings what peers say to their observers."""
         ...
 
     @property

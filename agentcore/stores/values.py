@@ -330,6 +330,19 @@ class RecordWrite:
         }
 
 
+class Origin(StrEnum):
+    """Who a write transaction belongs to; only what hosts and imports write counts as new material."""
+
+    HOST = "host"
+    IMPORT = "import"
+    DREAM = "dream"
+    UNDO = "undo"
+    READING = "reading"
+    """Turns are read apart from a dream: the facts so found count as new, and are no activity."""
+    PEERS = "peers"
+    """What a peer said reaches who observed it."""
+
+
 class SwitchLevel(StrEnum):
     """What a switch is about; of several that are set, the narrowest decides."""
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from agentcore.domain.scope import Scope
-from agentcore.hosting.host import Host, ScopedHost
+from agentcore.hosting.host import Host
+from agentcore.hosting.scoped_host import ScopedHost
 from dream.interfaces.serving.caller import Caller
 
 
