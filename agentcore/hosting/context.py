@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from agentcore.domain.card import CardLine
 from agentcore.domain.conversation import Turn
 from agentcore.domain.filters import TurnFilter
+from agentcore.domain.hypothesis import Hypothesis
 from agentcore.domain.memory import MemoryEntry, SourceRef
 from agentcore.domain.question import QuestionCause
 from agentcore.domain.scope import Scope
@@ -28,6 +29,7 @@ from agentcore.hosting.context_block import (
     document_item,
     entry_item,
     finding_item,
+    hypothesis_item,
     lines_of,
     newest_first,
     skill_item,
@@ -40,6 +42,7 @@ from agentcore.hosting.memory_items import MemoryItem, TellingItems
 from agentcore.hosting.options import ContextOptions
 from agentcore.hosting.write_behind import RecallNotes
 from agentcore.recall.recall import Recall
+from agentcore.recall.related_hypotheses import MOST_RELATED
 from agentcore.recall.results import CombinedHit, Hit, ShownRecords, lineages, retellings_last, without_repeats_first
 from agentcore.recall.skills import SkillHit
 from agentcore.stores.storage import ReadView, Storage
@@ -127,6 +130,7 @@ class TurnContext:
         turns: Turns in which a person asked for what is to hold on, then turns that answer it, the best first.
         skills: Skills that do, the best first.
         document: Items of MEMORY.md, as the file has them.
+        related_dreams: Hypotheses that have to do with the message: unproven, and no memory.
     """
 
     text: str
@@ -138,6 +142,7 @@ class TurnContext:
     turns: tuple[Turn, ...] = ()
     skills: tuple[Skill, ...] = ()
     document: tuple[str, ...] = ()
+    related_dreams: tuple[Hypothesis, ...] = ()
 
 
 Findings: TypeAlias = list[CombinedHit]
@@ -260,7 +265,9 @@ class Context:
             document = await self._document()
             query = self._query(text, at_hand.recent)
             material = await self._material(query, at_hand, budget_tokens)
-            items = self._chosen(material, document, window, budget_tokens)
+            guesses, related = await self._guesses(query, material, budget_tokens)
+            kept = int(self._parts.options.hypotheses_share * budget_tokens) if guesses else 0
+            items = [*self._chosen(material, document, window, budget_tokens - kept), *guesses]
             for item in items:
                 window.give(item.line, item.tells, item.finding.goes_back_to if item.finding else frozenset())
         block = text_of(items)
@@ -283,7 +290,25 @@ class Context:
             ),
             skills=tuple(hit.skill for hit in material.skills if any(one.record is hit.skill for one in items)),
             document=tuple(one.line for one in lines_of(items, ContextPart.DOCUMENT)),
+            related_dreams=related,
         )
+
+    async def _guesses(
+        self, query: str, material: _Material, budget_tokens: int
+    ) -> tuple[list[ContextItem], tuple[Hypothesis, ...]]:
+        """Return lines of hypotheses that fit into their share, and the hypotheses."""
+        share = int(self._parts.options.hypotheses_share * budget_tokens)
+        if not share:
+            return [], ()
+        entries = [one.record.id for one in material.findings if isinstance(one.record, MemoryEntry)]
+        found = await self._parts.recall.hypotheses.beside(self._scope, query, entries, limit=MOST_RELATED)
+        lines: list[ContextItem] = []
+        for one in found:
+            more = [*lines, hypothesis_item(one.hypothesis)]
+            if self._parts.options.count_tokens(text_of(more)) > share:
+                break
+            lines = more
+        return lines, tuple(one.hypothesis for one in found[: len(lines)])
 
     def forget_window(self, session_id: str) -> None:
         """Have a conversation given everything again, as after its history was cut or summarised."""

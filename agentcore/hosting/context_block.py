@@ -17,6 +17,7 @@ from typing import Final, TypeAlias
 
 from agentcore.domain.card import CardLine
 from agentcore.domain.conversation import Turn
+from agentcore.domain.hypothesis import Hypothesis
 from agentcore.domain.memory import MemoryEntry, SourceRef, Trust
 from agentcore.domain.skill import Skill
 from agentcore.recall.results import CombinedHit, ShownRecords
@@ -37,6 +38,7 @@ class ContextPart(StrEnum):
     MEMORY = "From memory"
     SAID = "Said before"
     SKILLS = "Skills you can look up by name"
+    UNPROVEN = "Unproven guesses, no memories: ask before you use one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,11 @@ class ContextItem:
 def card_item(line: CardLine) -> ContextItem:
     """Return the line of a line of the card."""
     return ContextItem(ContextPart.CARD, _one_line(str(line)), record=line)
+
+
+def hypothesis_item(one: Hypothesis) -> ContextItem:
+    """Return the line of a hypothesis, as the question that it is."""
+    return ContextItem(ContextPart.UNPROVEN, _one_line(one.what_if))
 
 
 def entry_item(entry: MemoryEntry) -> ContextItem:

@@ -32,14 +32,29 @@ from agentcore.hosting.write_behind import RecallNotes
 from agentcore.ids import IdFactory
 from agentcore.recall.off_limits import named_topic
 from agentcore.recall.recall import Recall
-from agentcore.recall.results import Explanation, Hit
+from agentcore.recall.results import Explanation, Hit, RelatedHypothesis
 from agentcore.secrets import SecretPolicy, secret_in
 from agentcore.stores.forgetting import Forgotten, SaysIt, TurnsChoice
 from agentcore.stores.storage import ReadView, Storage, UnitOfWork
 from agentcore.stores.values import PagePlace
 
 Entries: TypeAlias = list[MemoryEntry]
-Hits: TypeAlias = list[Hit]
+
+
+class Recalled(list[Hit]):
+    """Entries that answer a query, the best first, and what was asked for beside them.
+
+    Args:
+        hits: They.
+        related_dreams: Hypotheses that have to do with query or entries, the best first: unproven, and no memory.
+    """
+
+    def __init__(self, hits: Iterable[Hit] = (), related_dreams: tuple[RelatedHypothesis, ...] = ()) -> None:
+        super().__init__(hits)
+        self.related_dreams = related_dreams
+
+
+Hits: TypeAlias = Recalled
 Explained: TypeAlias = list[tuple[Hit, Explanation]]
 
 _TEXTS_AT_ONCE: Final = 1_000
@@ -167,6 +182,7 @@ class Memory:
         session_id: str | None = None,
         sessions: Iterable[str] | None = None,
         purpose: Purpose = Purpose.NEED,
+        related_dreams: int = 0,
         **conditions: Unpack[RecallFilters],
     ) -> Hits:
         """Return the *k* active entries that answer *query* best, best first (see `agentcore.recall.Recall`).
@@ -177,6 +193,7 @@ class Memory:
             session_id: The conversation that needs it, noted with what is found.
             sessions: Only what goes back to these conversations, and to no other one, among the 500 best.
             purpose: Why; what a need finds counts as used (see `uses`), what a preview finds does not.
+            related_dreams: How many hypotheses to name beside them (`related_dreams` of the answer), at most 20.
             **conditions: What entries must meet besides: any of `category`, `tags`, `any_tags`, `level`,
                 `created_after`, `created_before`, `seen_after`, `seen_before`, `about` (see `RecallFilters`).
 
@@ -195,7 +212,9 @@ class Memory:
             hits = [hit for hit in hits if hit.entry.id in told][:most]
         if purpose is Purpose.NEED and self._notes is not None:
             self._notes.note(self._scope, query, hits, session_id=session)
-        return hits
+        beside = [hit.entry.id for hit in hits]
+        related = await self._recall.hypotheses.beside(self._scope, query, beside, limit=related_dreams)
+        return Recalled(hits, related)
 
     async def uses(self, *, since: datetime | None = None) -> list[RecallUse]:
         """Return how often needs recalled each entry, by how many queries and on how many days.

@@ -331,6 +331,8 @@ class ContextOptions(Options):
     """Share of a turn's budget that MEMORY.md may take, where there is a workspace; 0 leaves the file out."""
     standing_share: float = Field(default=0.2, ge=0.0, le=1.0)
     """Share of the budget that wishes of persons take at most which no always-loaded entry tells of; 0 for none."""
+    hypotheses_share: float = Field(default=0.0, ge=0.0, le=1.0)
+    """Share of the budget that hypotheses which have to do with the message take at most, marked as unproven."""
     skills_share: float = Field(default=0.15, ge=0.0, le=1.0)
     """Share of the budget that skills take at most."""
     max_skills: int = Field(default=3, ge=0)

@@ -13,6 +13,7 @@ from agentcore.recall.entries import EntrySearch
 from agentcore.recall.follow import Feed, FeedSource
 from agentcore.recall.index_cache import FileIndexStore, IndexBudget, IndexCache, IndexKind
 from agentcore.recall.options import RecallOptions
+from agentcore.recall.related_hypotheses import RelatedHypotheses
 from agentcore.recall.results import Explanation, Hit, Neighbour, SharedTerms
 from agentcore.recall.skills import SkillRecall
 from agentcore.recall.thread import RecallThread
@@ -88,6 +89,8 @@ class Recall:
         """Finds turns of the conversation log."""
         self.skills: Final = SkillRecall(storage, self._thread, budget=self._budget)
         """Finds skills."""
+        self.hypotheses: Final = RelatedHypotheses(storage)
+        """Finds hypotheses beside an answer."""
         self.together: Final = CombinedRecall(
             storage, self._thread, entries=self._search, turns=self.turns, skills=self.skills
         )

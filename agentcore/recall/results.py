@@ -6,6 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agentcore.domain.conversation import Turn, spoken_line
+from agentcore.domain.hypothesis import Hypothesis
 from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef
 from agentcore.stores.storage import ReadView
 
@@ -43,6 +44,19 @@ class Hit:
     def passage(self) -> str:
         """The passage that matched best; of a short entry all of it."""
         return within(self.entry.content, self.span)
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedHypothesis:
+    """A hypothesis beside an answer; it is unproven.
+
+    Args:
+        hypothesis: It, proposed or reinforced.
+        score: How much it has to do with query and results, 0 to 1.
+    """
+
+    hypothesis: Hypothesis
+    score: float
 
 
 @dataclass(frozen=True, slots=True)

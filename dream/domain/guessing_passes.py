@@ -45,7 +45,7 @@ HYPOTHESES: Final = Declaration(
         DeclaredDirective(
             "hypotheses",
             "What two memories that share something rare might mean together, as a question for a person.",
-            ("hypotheses", "hypothesis", "what_if", "question", "sources", "handle", "quote"),
+            ("hypotheses", "hypothesis", "what_if", "possible_outcome", "question", "sourceIds", "quotes"),
         ),
     ),
     mode=PassMode.OFF,

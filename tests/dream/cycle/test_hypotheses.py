@@ -19,7 +19,13 @@ from agentcore.domain import (
 )
 from agentcore.domain.hypothesis import TRANSITIONS, Hypothesis
 from agentcore.domain.question import QuestionState
-from agentcore.errors import ForbiddenTransitionError, InvalidContentError, InvalidInputError, UnknownRecordError
+from agentcore.errors import (
+    ForbiddenTransitionError,
+    InvalidContentError,
+    InvalidInputError,
+    StorageUnavailableError,
+    UnknownRecordError,
+)
 from dream.cycle.hypotheses import Resolution
 from dream.domain.claim_gate import GateOutcome
 from dream.errors import LostSourceError
@@ -377,3 +383,29 @@ async def test_a_failing_verifier_changes_nothing(world: World):
     with pytest.raises(ConnectionError):
         await world.dreams.claims.verify(claim.id, by=fail)
     assert await world.export() == before
+
+
+async def test_a_recall_names_what_has_to_do_with_it_in_a_lane_of_its_own(world: World):
+    found = await guess(world)
+    hits = await world.memory.recall("Are there beehives in Porto?", related_dreams=3)
+    assert [one.hypothesis.id for one in hits.related_dreams] == [found.id]
+    assert (await world.memory.recall("Are there beehives in Porto?")).related_dreams == ()
+    assert (await world.memory.recall("When is chess played?", related_dreams=3)).related_dreams == ()
+    await world.dreams.hypotheses.resolve(found.id, "reject")
+    assert (await world.memory.recall("Are there beehives in Porto?", related_dreams=3)).related_dreams == ()
+
+
+async def test_a_lane_that_fails_leaves_the_answer_and_a_line_in_the_log(
+    world: World, caplog: pytest.LogCaptureFixture
+):
+    await guess(world)
+
+    class Failing:
+        async def read(self, *_: object) -> None:
+            raise StorageUnavailableError(path="memory", problem="is locked", remedy="try again")
+
+    world.recall.hypotheses._storage = Failing()
+    hits = await world.memory.recall("Are there beehives in Porto?", related_dreams=3)
+    assert len(hits) == 2
+    assert hits.related_dreams == ()
+    assert "related_hypotheses_unread" in caplog.text

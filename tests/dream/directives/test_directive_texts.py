@@ -38,6 +38,9 @@ _CONTRACT = {
     "pref-dream": {"existing", "supersedes", *_PREFERENCE},
     "wisp-failure-dream": {"patterns", "classification", "skillUpdates", "pattern", "skill", "annotation"},
     "rem": {"themes", "text", "sourceIds"},
+    "hypotheses": {
+        *("hypotheses", "hypothesis", "what_if", "possible_outcome", "question", "sourceIds", "quotes"),
+    },
     "memory-md": {"edits", "op", "items", "text", "target", "reason"},
     "session-evaluator": {"rating", "summary"},
     "memory-rules": {"category", "tags", "importance", "subjectTime"},
