@@ -6,6 +6,7 @@ import asyncio
 from datetime import UTC
 from typing import TYPE_CHECKING
 
+from agentcore.domain.hypothesis import HypothesisState
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.checks import clean_instant
 from dream.cycle.history import read_entry_history, read_skill_history
@@ -109,6 +110,11 @@ class DreamRecords:
     def scope(self) -> Scope:
         """Whose memory these dreams tend."""
         return self._scope
+
+    async def count_proposed_hypotheses(self) -> int:
+        """Count the hypotheses that nobody looked at yet."""
+        proposed = frozenset({HypothesisState.PROPOSED})
+        return await self._parts.storage.read(self._scope, lambda view: view.hypotheses.count(proposed))
 
     async def reflect(self) -> MemoryHealth:
         """Return what is unwell in the memory: stale facts, claims and conflicts that wait, undecided hypotheses."""

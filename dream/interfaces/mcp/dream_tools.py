@@ -15,6 +15,7 @@ from dream.interfaces.mcp.offered import OfferedTool, ToolContext, call_of, call
 from dream.interfaces.serving.remedies import TOOLS, report_reworded
 
 RunId = Annotated[str, Field(min_length=1, max_length=300, description="The id of the run, or the beginning of it.")]
+Phase = Annotated[bool | None, Field(description="Whether this phase runs; naming one runs phases alone.")]
 Passes = Annotated[list[str] | None, Field(max_length=100, description="Only these passes; else all enabled ones.")]
 
 
@@ -208,9 +209,22 @@ async def dreaming_status(ctx: ToolContext) -> DreamingStatusOutput:
 async def run_dreaming_cycle(
     ctx: ToolContext,
     max_outputs: Annotated[int | None, Field(ge=1, le=50, description="New records that it may write.")] = None,
+    reflect_enabled: Phase = None,
+    reevaluate_enabled: Phase = None,
+    dream_enabled: Phase = None,
 ) -> RunTold:
-    """Dream now, and tell what it did; one that takes long is still under way, `show_run` tells how it ended."""
+    """Dream now, and tell what it did; one that takes long is still under way, `show_run` tells how it ended.
+
+    With any of the three phases named, only they run, whatever the options say: hypotheses are looked after alone.
+    """
     call = call_of(ctx)
+    phases = (reflect_enabled, reevaluate_enabled, dream_enabled)
+    if any(one is not None for one in phases):
+        reflect, re_evaluate, hypotheses = (one is not False for one in phases)
+        done = await call.services.hypotheses.run(
+            reflect=reflect, re_evaluate=re_evaluate, hypotheses=hypotheses, max_outputs=max_outputs
+        )
+        return _told(done)
     desk = state_of(ctx).run_desk
     report = await desk.ended(call, await desk.begin(call, max_outputs=max_outputs))
     return RunTold(**report_reworded(await run_json(call.services.dreams, report), TOOLS))

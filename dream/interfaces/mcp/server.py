@@ -18,6 +18,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.host import Host
 from dream.interfaces.mcp.dream_tools import DREAM_TOOLS
+from dream.interfaces.mcp.hypothesis_tools import HYPOTHESIS_TOOLS
 from dream.interfaces.mcp.memory_tools import MEMORY_TOOLS
 from dream.interfaces.mcp.offered import McpState, OfferedTool, wrong_arguments
 from dream.interfaces.mcp.resources import add_resources
@@ -27,7 +28,7 @@ from dream.interfaces.serving.problems import Problem
 from dream.interfaces.serving.run_desk import RunDesk
 from dream.interfaces.serving.settings import ServeOptions
 
-TOOLS: Final = (*MEMORY_TOOLS, *DREAM_TOOLS)
+TOOLS: Final = (*MEMORY_TOOLS, *DREAM_TOOLS, *HYPOTHESIS_TOOLS)
 """All tools, in the order in which clients list them."""
 _ABOUT: Final = "A memory that outlasts the conversation. The prompt `use_memory` says how to use it."
 

@@ -334,6 +334,25 @@ class ImportedResponse(ResponseBody):
     skipped: dict[str, dict[str, int]]
 
 
+class DreamItems(ResponseBody):
+    """Hypotheses, the latest first."""
+
+    items: list[dict[str, Any]]
+    next_cursor: str | None
+
+
+class DreamPage(ResponseBody):
+    """Hypotheses, page by page: unproven, and no memories."""
+
+    data: DreamItems
+
+
+class DreamResponse(ResponseBody):
+    """One hypothesis: unproven, and no memory."""
+
+    data: dict[str, Any]
+
+
 class DreamingStatus(ResponseBody):
     """Options in force with their source, the latest run, and how many proposals wait."""
 

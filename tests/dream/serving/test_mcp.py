@@ -78,6 +78,14 @@ async def drive_every_tool(client: mcp.Client) -> None:
     assert (line["content"], line["pinned"]) == ("Name is Ana.", True)
     await call("remove_card_line", line=line["id"])
     assert (await call("show_card"))["lines"] == []
+    cycle = await call("run_dreaming_cycle", reflect_enabled=True, reevaluate_enabled=False)
+    ran = {one["name"] for one in cycle["passes"] if one["outcome"] != "skipped"}
+    assert ran == {"reflect", "hypotheses"}
+    assert (await call("list_dreams", status="proposed"))["dreams"] == []
+    assert (await call("reflect_memories"))["undecided"] == 0
+    for tool, more in (("get_dream", {}), ("resolve_dream_feedback", {"decision": "reject"})):
+        called.add(tool)
+        assert "none in this scope" in await refused(client, tool, dream_id="nothing", **more)
     assert (await call("schedule_dream"))["reason"] in {None, "already_pending"}
     await call("edit_document", text="Ana likes tea.", section="People")
     await call("edit_document", text="Ana likes coffee.", old="Ana likes tea.")
@@ -118,6 +126,7 @@ async def test_every_tool_says_what_it_takes_gives_and_does(tmp_path: Path):
         assert tool.annotations.read_only_hint or tool.name in {
             "remember", "forget", "edit_document", "plan", "undo_run", "schedule_dream", "run_dreaming_cycle",
             "answer_question", "confirm_memory", "review", "set_card_line", "remove_card_line",
+            "resolve_dream_feedback",
         }  # fmt: skip
 
 

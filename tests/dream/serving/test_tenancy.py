@@ -127,6 +127,10 @@ def _arguments(ids: dict[str, list[str]]) -> dict[str, dict[str, Any]]:
         "remove_card_line": {"line": entry},
         "dreaming_status": {},
         "run_dreaming_cycle": {},
+        "list_dreams": {},
+        "get_dream": {"dream_id": entry},
+        "resolve_dream_feedback": {"dream_id": entry, "decision": "reject"},
+        "reflect_memories": {},
     }
 
 

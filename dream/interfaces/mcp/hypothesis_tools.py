@@ -1,0 +1,92 @@
+"""Dense-Mem's tools on hypotheses, under its names and with its arguments."""
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
+
+from agentcore.domain.access import Right
+from agentcore.domain.hypothesis import HypothesisState
+from dream.interfaces.dream_shapes import dream_json, resolution_json
+from dream.interfaces.mcp.memory_tools import ToolOutput
+from dream.interfaces.mcp.offered import OfferedTool, ToolContext, call_of
+
+Status = Literal["proposed", "reinforced", "stale", "rejected", "promoted"]
+DreamId = Annotated[str, Field(min_length=1, max_length=128, description="Its id, or the beginning of it.")]
+
+
+class DreamsOutput(ToolOutput):
+    """Hypotheses, the latest first: unproven, and no memories."""
+
+    dreams: list[dict[str, Any]]
+    next_cursor: str | None = None
+
+
+class DreamOutput(ToolOutput):
+    """One hypothesis: unproven, and no memory."""
+
+    dream: dict[str, Any]
+
+
+class ResolvedOutput(ToolOutput):
+    """What came of a decision."""
+
+    dream: dict[str, Any]
+    changed: bool
+    fragment: dict[str, Any] | None = None
+    claims: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+
+
+class HealthOutput(ToolOutput):
+    """What is unwell in the memory: how many of each, and the first ids."""
+
+    stale_facts: int
+    candidate_claims: int
+    disputed_claims: int
+    contradictions: int
+    undecided: int
+    listed: dict[str, list[str]]
+
+
+async def list_dreams(
+    ctx: ToolContext,
+    status: Annotated[Status | None, Field(description="Only those in this state.")] = None,
+    limit: Annotated[int, Field(ge=1, le=100, description="How many at most.")] = 20,
+) -> DreamsOutput:
+    """List hypotheses that dreams guessed. They are unproven: review them with your user, never take one for memory."""
+    states = frozenset(HypothesisState) if status is None else frozenset({HypothesisState(status)})
+    found = await call_of(ctx).services.hypotheses.list(states=states, limit=limit)
+    return DreamsOutput(dreams=[dream_json(one) for one in found])
+
+
+async def get_dream(ctx: ToolContext, dream_id: DreamId) -> DreamOutput:
+    """Show one hypothesis with what it rests on; it is unproven."""
+    return DreamOutput(dream=dream_json(await call_of(ctx).services.hypotheses.get(dream_id)))
+
+
+async def resolve_dream_feedback(
+    ctx: ToolContext,
+    dream_id: DreamId,
+    decision: Annotated[
+        Literal["reinforce", "stale", "reject", "promote_candidate"], Field(description="What the person decided.")
+    ],
+    feedback: Annotated[str | None, Field(min_length=1, max_length=1_024, description="In the person's words.")] = None,
+) -> ResolvedOutput:
+    """Carry out what a person decided about a hypothesis. Never decide for them.
+
+    `promote_candidate` stores their words as a memory, and says what the gates made of what these words claim.
+    """
+    done = await call_of(ctx).services.hypotheses.resolve(dream_id, decision, feedback=feedback)
+    return ResolvedOutput(**resolution_json(done))
+
+
+async def reflect_memories(ctx: ToolContext) -> HealthOutput:
+    """Count and list what is unwell in the memory: stale facts, claims and conflicts that wait, undecided guesses."""
+    return HealthOutput(**(await call_of(ctx).services.dreams.reflect()).to_json())
+
+
+HYPOTHESIS_TOOLS: Final = (
+    OfferedTool(list_dreams, "List hypotheses (Dense-Mem)", Right.READ),
+    OfferedTool(get_dream, "Show a hypothesis (Dense-Mem)", Right.READ),
+    OfferedTool(resolve_dream_feedback, "Decide about a hypothesis (Dense-Mem)", Right.REVIEW, destroys=True),
+    OfferedTool(reflect_memories, "What is unwell (Dense-Mem)", Right.READ),
+)
