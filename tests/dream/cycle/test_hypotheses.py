@@ -2,13 +2,14 @@
 
 import asyncio
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from dreaming import World, codes, fresh_scope, of_pass
 
+from agentcore import AgentHostBuilder
 from agentcore.domain import (
     ClaimState,
     Entailment,
@@ -26,6 +27,9 @@ from agentcore.errors import (
     StorageUnavailableError,
     UnknownRecordError,
 )
+from agentcore.hosting.options import ContextOptions
+from agentcore.recall.related_hypotheses import RelatedHypotheses
+from agentcore.testing import ManualClock
 from dream.cycle.hypotheses import Resolution
 from dream.domain.claim_gate import GateOutcome
 from dream.errors import LostSourceError
@@ -396,7 +400,7 @@ async def test_a_recall_names_what_has_to_do_with_it_in_a_lane_of_its_own(world:
 
 
 async def test_a_lane_that_fails_leaves_the_answer_and_a_line_in_the_log(
-    world: World, caplog: pytest.LogCaptureFixture
+    world: World, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
     await guess(world)
 
@@ -404,8 +408,27 @@ async def test_a_lane_that_fails_leaves_the_answer_and_a_line_in_the_log(
         async def read(self, *_: object) -> None:
             raise StorageUnavailableError(path="memory", problem="is locked", remedy="try again")
 
-    world.recall.hypotheses._storage = Failing()
+    failing: Any = Failing()
+    monkeypatch.setattr(world.recall, "hypotheses", RelatedHypotheses(failing))
     hits = await world.memory.recall("Are there beehives in Porto?", related_dreams=3)
     assert len(hits) == 2
     assert hits.related_dreams == ()
     assert "related_hypotheses_unread" in caplog.text
+
+
+async def test_a_turn_is_given_guesses_that_are_marked_as_unproven(tmp_path: Path):
+    clock = ManualClock(datetime(2025, 6, 1, tzinfo=UTC))
+    builder = AgentHostBuilder(tmp_path, clock=clock).with_memory().with_conversation_log()
+    builder = builder.with_context(ContextOptions(hypotheses_share=0.3)).with_dreaming(in_background=False)
+    async with builder.build() as host:
+        await host.memory.remember(HIVES)
+        clock.advance(timedelta(days=9))
+        for text in (FLAT, *OTHERS):
+            await host.memory.remember(text)
+        await host.hypotheses.run()
+        given = await host.context.for_turn("s1", "Are there beehives in Porto?", budget_tokens=600)
+        bare = await host.context.for_turn("s2", "Are there beehives in Porto?", budget_tokens=60)
+    assert len(given.related_dreams) == 1
+    assert "Unproven guesses, no memories" in given.text
+    assert given.tokens <= 600
+    assert bare.related_dreams == ()

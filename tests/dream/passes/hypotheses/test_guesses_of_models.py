@@ -130,7 +130,8 @@ def hostile(chance: random.Random) -> dict[str, Any]:
     for name in chance.sample(sorted(wrong), chance.randint(0, 4)):
         item[name] = wrong[name]()
     if chance.random() < 0.05:
-        item = chance.choice([None, [], "e1", 5, {"hypothesis": []}])
+        others: list[Any] = [None, [], "e1", 5, {"hypothesis": []}]
+        item = chance.choice(others)
     return {"hypotheses": [item] * chance.randint(1, 3)} if chance.random() > 0.05 else {"guesses": [item]}
 
 
