@@ -71,9 +71,8 @@ async def _lane(host: Host, guesses: int, entry_ids: list[str], words: list[str]
             await host.memory.recall(query, related_dreams=related)
             took.append(1_000 * (time.perf_counter() - began))
     bare, beside = median(without), median(with_lane)
-    print(
-        f"recall: {bare:.2f} ms, with the lane {beside:.2f} ms (+{100 * (beside / bare - 1):.0f} %), medians of {_ROUNDS}"
-    )
+    more = 100 * (beside / bare - 1)
+    print(f"recall: {bare:.2f} ms, with the lane {beside:.2f} ms ({more:+.0f} %), medians of {_ROUNDS}")
 
 
 def _read_all(unit: UnitOfWork) -> None:
