@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agentcore.hosting.memory import Memory
     from agentcore.hosting.off_limits import OffLimits
     from agentcore.hosting.peer_session import PeerSession
+    from agentcore.hosting.representation import Representation, Wanted
     from agentcore.hosting.services import HostServices
     from agentcore.hosting.skills import Skills
     from agentcore.hosting.switches import Setting
@@ -216,6 +217,21 @@ class Host(Lifecycle):
     def off_limits(self) -> OffLimits:
         """The default scope's off-limits topics."""
         return self._default.off_limits
+
+    async def representation(
+        self, scope: Scope | str, query: str | None = None, **wanted: Unpack[Wanted]
+    ) -> Representation:
+        """Return what is known of the peer of a scope: its card, then entries and conclusions with their premises.
+
+        Args:
+            scope: Whose view of whom.
+            query: What it is wanted for, the most relevant first; None for what was seen last.
+            **wanted: Any of `levels`, `budget_tokens` and `sessions`, as `Memory.representation` takes them.
+
+        Raises:
+            InvalidInputError: there is no such scope or level, or the query is no text.
+        """
+        return await self.for_scope(scope).memory.representation(query, **wanted)
 
     async def configure(
         self,

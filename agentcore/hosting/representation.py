@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypedDict, TypeVar
 
 from agentcore.domain.card import CardLine
 from agentcore.domain.conclusion import Premise
@@ -19,6 +19,17 @@ LEVELS: Final = (Level.EXPLICIT, Level.DERIVED, Level.DEDUCTIVE, Level.INDUCTIVE
 Shown = TypeVar("Shown")
 LOOKED_THROUGH: Final = 500
 """Entries that a representation, or a recall within some sessions, is chosen from at most."""
+
+
+class Wanted(TypedDict, total=False):
+    """What a representation is to hold; whatever is not named is as `Memory.representation` has it."""
+
+    levels: Iterable[Level | str]
+    """Only what is known in these ways."""
+    budget_tokens: int
+    """Tokens of its text at most."""
+    sessions: Iterable[str] | None
+    """Only what goes back to these conversations, and to no other one."""
 
 
 @dataclass(frozen=True, slots=True)

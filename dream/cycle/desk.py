@@ -125,6 +125,7 @@ class Desk:
         distinct: bool = False,
         dismiss: bool = False,
         why: str | None = None,
+        trust: Trust = Trust.CONFIRMED,
     ) -> RunReport:
         """Answer an open question, in one of four ways.
 
@@ -136,6 +137,7 @@ class Desk:
             distinct: All hold and say different things: no dream puts them together, as long as their texts stay.
             dismiss: Nobody wants to be asked; nothing is decided.
             why: The reason, for people.
+            trust: How far what holds is trusted from then on, where it was not already.
 
         Raises:
             UnknownQuestionError: there is no such question, or several.
@@ -149,6 +151,7 @@ class Desk:
         question_id = (await self.question(question)).question.id
 
         def decide(unit: UnitOfWork, decision: DeskDecision) -> ChangeSet:
+            decision = replace(decision, trust=trust)
             asked = _open_question(unit, question_id)
             if any(ref.kind is SourceKind.CLAIM for ref in asked.members):
                 if distinct or text is not None:

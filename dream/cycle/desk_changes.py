@@ -31,11 +31,13 @@ class DeskDecision:
         by: Who, such as `person`.
         at: When.
         why: The reason in their words; None if they gave none.
+        trust: How far what they decide is trusted.
     """
 
     by: str
     at: datetime
     why: str | None = None
+    trust: Trust = Trust.CONFIRMED
 
     def told(self, what: str) -> str:
         """Return the reason of a change, for people.
@@ -65,7 +67,8 @@ def edited(before: MemoryEntry, after: MemoryEntry, what: str, decision: DeskDec
 
 def merged(keep: MemoryEntry, others: Sequence[MemoryEntry], decision: DeskDecision) -> list[Change[Record]]:
     """Return the changes by which one entry takes over others that say the same; a person vouches for it."""
-    after = replace(absorb(keep, list(map(_with_evidence, others))), trust=Trust.CONFIRMED)
+    after = absorb(keep, list(map(_with_evidence, others)))
+    after = replace(after, trust=max(after.trust, decision.trust))
     names = ", ".join(other.id for other in others)
     kept = Change[Record](before=keep, after=after, reason=decision.told(f"took over {names},"))
     return [kept, *(_merged_into(keep.id, other, decision) for other in others)]
@@ -93,7 +96,7 @@ def _merged_into(heir: str, entry: MemoryEntry, decision: DeskDecision) -> Chang
 def replaced(keep: MemoryEntry, others: Sequence[MemoryEntry], decision: DeskDecision) -> list[Change[Record]]:
     """Return the changes by which one entry takes the place of others that do not hold; a person vouches for it."""
     kept: list[Change[Record]] = []
-    after = replace(keep, trust=Trust.CONFIRMED)
+    after = replace(keep, trust=max(keep.trust, decision.trust))
     if after != keep:
         kept.append(Change[Record](before=keep, after=after, reason=decision.told("confirmed")))
     return [*kept, *(_superseded(keep, other, decision) for other in others)]
@@ -134,7 +137,7 @@ def rewritten(
         subject_time=fields.subject_time if says_the_same else None,
         metadata=fields.metadata,
         sources=fields.sources,
-        trust=Trust.CONFIRMED,
+        trust=decision.trust,
         pinned=fields.pinned,
     )
     own = own_words(new, decision.at, decision.by)

@@ -69,14 +69,7 @@ class RememberAction:
         importance: str = "normal",
         about: str | None = None,
     ) -> Result:
-        if self.trust < Trust.STATED and await self.memory.is_forgotten(content):
-            problem = "a person asked to forget this text; only a person can have it remembered again"
-            raise InvalidToolCallError(tool=ToolName.REMEMBER, problem=problem)
-        topic = await self.memory.off_limits_in(content) if self.trust < Trust.CONFIRMED else None
-        if topic is not None:
-            problem = f"the person wants nothing kept about {topic!r}; only they can have it remembered"
-            raise InvalidToolCallError(tool=ToolName.REMEMBER, problem=problem)
-        await self.memory.refuse_secret(content)
+        await refuse_unwanted(self.memory, content, self.trust, ToolName.REMEMBER)
         entry = await self.memory.remember(
             content,
             category=category,
@@ -86,6 +79,23 @@ class RememberAction:
             trust=self.trust,
         )
         return {"id": entry.id, "category": entry.category, "times_seen": entry.reinforcement_count}
+
+
+async def refuse_unwanted(memory: Memory, content: str, trust: Trust, tool: ToolName) -> None:
+    """Refuse a text that a person asked to forget, wants nothing kept about, or that holds a secret.
+
+    Raises:
+        InvalidToolCallError: only a person can have it remembered.
+        SecretError: it seems to hold a secret.
+    """
+    if trust < Trust.STATED and await memory.is_forgotten(content):
+        problem = "a person asked to forget this text; only a person can have it remembered again"
+        raise InvalidToolCallError(tool=tool, problem=problem)
+    topic = await memory.off_limits_in(content) if trust < Trust.CONFIRMED else None
+    if topic is not None:
+        problem = f"the person wants nothing kept about {topic!r}; only they can have it remembered"
+        raise InvalidToolCallError(tool=tool, problem=problem)
+    await memory.refuse_secret(content)
 
 
 _REMEMBER_PARAMETERS: Final = (

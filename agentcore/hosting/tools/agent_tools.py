@@ -14,6 +14,7 @@ from agentcore.hosting.errors import InvalidToolCallError
 from agentcore.hosting.feedback import FeedbackLog
 from agentcore.hosting.memory import Memory
 from agentcore.hosting.tools.actions import ConfirmForget, FeedbackAction, ForgetAction, RecallAction, RememberAction
+from agentcore.hosting.tools.questions import AnswerQuestionAction
 from agentcore.hosting.tools.stats import MyStatsAction
 from agentcore.hosting.tools.tool import Result, Tool, checked
 from agentcore.stores.acting import acting_as
@@ -93,6 +94,7 @@ class AgentTools:
         self._actor = settings.actor
         tools = [*_tools(memory, feedback, settings), *_document_tools(memory, workspace, settings)]
         if memory is not None and dreams is not None:
+            tools.append(AnswerQuestionAction(memory, dreams.desk, settings.trust).tool)
             tools.append(MyStatsAction(memory, workspace, dreams).tool)
         self._tools = {tool.name.value: tool for tool in tools}
 

@@ -182,6 +182,7 @@ class ToolName(StrEnum):
     FEEDBACK = "feedback"
     READ_DOCUMENT = "read_document"
     EDIT_DOCUMENT = "edit_document"
+    ANSWER_QUESTION = "answer_question"
     MY_STATS = "my_stats"
 
 
