@@ -7,7 +7,8 @@ from itertools import chain
 from typing import Final
 
 from agentcore.domain.card import CardLine
-from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.filters import EntryFilter
+from agentcore.domain.memory import Level, MemoryEntry
 from agentcore.stores.storage import ReadView
 from agentcore.stores.values import EntryMaterial
 from dream.domain.step import Batch, Packing
@@ -16,6 +17,8 @@ from dream.passes.inference.prompt import AnswerShape, card_line_tokens, line_to
 from dream.passes.memory_consolidation.clusters import Bounds, Pair, beside, fill, gather
 from dream.passes.protocol import ModelContext, PassView
 
+_PATTERNS: Final = 40
+"""Known patterns beside each batch at most, those seen last: one that is met again has to be recognised."""
 _BESIDE: Final = 2
 """Records shown beside each new one at most, on average."""
 
@@ -87,12 +90,12 @@ async def pack(context: ModelContext, shape: AnswerShape) -> Packing:
         context: The run's.
         shape: What is asked for.
     """
-    card = await context.read(lambda view: view.card.lines()) if shape.card else []
+    always = await _always_beside(context, shape)
     terms = context.options.inference
     pending = await count(context, shape)
     found = await find(context, await lost(context, shape))
     weights = {entry.id: line_tokens(entry) for entry in found.entries.values()}
-    taken = shape.overhead + sum(map(card_line_tokens, card))
+    taken = shape.overhead + sum(map(_tokens, always))
     room = max(1, context.options.model.prompt_tokens - taken)
     fresh = [item.id for item in found.fresh if item.id in found.entries]
     bounds = Bounds(entries=terms.batch_entries, tokens=room // _BESIDE)
@@ -103,9 +106,13 @@ async def pack(context: ModelContext, shape: AnswerShape) -> Packing:
             number=str(number),
             kind="inference",
             members=tuple((one, found.entries[one].version) for one in call),
-            beside=(
-                *((one, found.entries[one].version) for one in others),
-                *((one.id, one.version) for one in (*card, *_lines_of(call, found))),
+            beside=tuple(
+                dict.fromkeys(
+                    (
+                        *((one, found.entries[one].version) for one in others),
+                        *((one.id, one.version) for one in (*always, *_lines_of(call, found))),
+                    )
+                )
             ),
         )
         for number, (call, others) in enumerate(zip(calls, guests, strict=True), 1)
@@ -117,6 +124,21 @@ async def pack(context: ModelContext, shape: AnswerShape) -> Packing:
         looked_at=tuple(sorted(left_out)),
         backlog=max(0, pending - len(found.fresh)),
     )
+
+
+async def _always_beside(context: ModelContext, shape: AnswerShape) -> list[MemoryEntry | CardLine]:
+    """Return what stands beside each batch: the card where it is edited, known patterns where more are looked for."""
+    if shape.card:
+        return list(await context.read(lambda view: view.card.lines()))
+    if shape.level is not Level.INDUCTIVE:
+        return []
+    where = EntryFilter(level=Level.INDUCTIVE)
+    known = await context.read(lambda view: view.entries.select(where, limit=_PATTERNS))
+    return [entry for entry in known if _may_show(entry, context)]
+
+
+def _tokens(record: MemoryEntry | CardLine) -> int:
+    return card_line_tokens(record) if isinstance(record, CardLine) else line_tokens(record)
 
 
 def _lines_of(call: Collection[str], found: InferenceMaterial) -> list[CardLine]:
