@@ -5,13 +5,14 @@ or with another number would be no check here: it may follow from what the call 
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from math import log, sqrt
 from typing import Final
 
 from dream.domain.verification import Assertion, EvidenceLine
-from dream.passes.reader_checks import CANARIES, CONTROLS, ReaderChecks, letters_of, most_alike, rows_of
+from dream.passes.reader_checks import CANARIES, CONTROLS, ReaderChecks, letters_of, rows_of
 
 INFERENCE_FILE: Final = "verify-inference-checks.json"
 
@@ -39,6 +40,30 @@ def _known() -> tuple[_Example, ...]:
     )
 
 
+@cache
+def _weights() -> tuple[tuple[_Example, Mapping[str, float]], ...]:
+    """Return how much each pair of letters speaks for an example: the rarer among the examples, the more."""
+    known = _known()
+    common = Counter(pair for one in known for pair in one.letters)
+    told: list[tuple[_Example, Mapping[str, float]]] = []
+    for one in known:
+        rare = {pair: log(1 + len(known) / common[pair]) for pair in one.letters}
+        length = sqrt(sum((one.letters[pair] * weight) ** 2 for pair, weight in rare.items()))
+        told.append((one, {pair: one.letters[pair] * weight**2 / length for pair, weight in rare.items()}))
+    return tuple(told)
+
+
+@lru_cache(maxsize=64)
+def _most_alike(asked: tuple[Assertion, ...]) -> _Example:
+    """Return the example in the language of a call: the state of an exchange is worked out anew for each round."""
+    letters = letters_of([*(one.text for one in asked), *(line.text for one in asked for line in one.evidence)])
+
+    def likeness(weights: Mapping[str, float]) -> float:
+        return sum(count * weights[pair] for pair, count in letters.items() if pair in weights)
+
+    return max(_weights(), key=lambda one: likeness(one[1]))[0]
+
+
 def true_conclusions() -> frozenset[str]:
     """Return the conclusions of the file that follow, for readers that can only compare words."""
     return frozenset(one.true for one in _known())
@@ -53,7 +78,7 @@ def inference_checks_of(asked: Sequence[Assertion], number: int) -> ReaderChecks
     """
     if not asked:
         return ReaderChecks(canaries=(), controls=())
-    example = most_alike(_known(), asked)
+    example = _most_alike(tuple(asked))
     said_at = min(
         (line.said_at for one in asked for line in one.evidence if line.said_at is not None),
         default=None,

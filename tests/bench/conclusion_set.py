@@ -16,10 +16,11 @@ from agentcore.testing.contracts.samples import of_level
 from dream.domain.proposal import Refusal
 from dream.guards.names import builtin_vocabulary
 from dream.passes.answers import read_item
-from dream.passes.conflicts import SideEvidence, judge
+from dream.passes.conflicts import SideEvidence
 from dream.passes.exchange_state import Item
 from dream.passes.inference.judging import Drawn, InferenceRules, judge_deductions, judge_patterns
 from dream.passes.inference.prompt import DeductionItem, PatternItem, ShownRecords
+from tests.bench.conclusion_readings import is_accepted, readings
 
 SET: Final = Path(__file__).parents[1] / "data" / "conclusions" / "conclusions.jsonl"
 STRUCTURAL: Final = frozenset({"unseen_premise", "too_much_against", "circle", "one_occasion_twice"})
@@ -91,26 +92,40 @@ def measured() -> list[tuple[Case, Refusal | None]]:
 
 
 def tables() -> str:
-    """Return what the host makes of both halves: honest conclusions and near misses, by their class."""
-    found = measured()
-    lines = ["| class | half a: refused by the host | half b: refused by the host |", "|---|---|---|"]
+    """Return what becomes of both halves, honest conclusions and near misses, by their class.
+
+    Handed on is what the host alone has a reader check; written is what a recorded reader then finds to follow.
+    """
+    found, read = measured(), readings()
+    heads = [f"half {half}: {what}" for half in HALVES for what in ("handed on", *(("written",) if read else ()))]
+    lines = [f"| class | {' | '.join(heads)} |", f"|{'---|' * (len(heads) + 1)}"]
     for is_good in (True, False):
-        for kind in sorted({case.kind for case, _ in found if case.is_good is is_good}):
-            of_kind = [one for one in found if one[0].kind == kind and one[0].is_good is is_good]
-            lines.append(
-                f"| {'honest' if is_good else 'faulty'}: {kind} | {_share(of_kind, 'a')} | {_share(of_kind, 'b')} |"
-            )
         every = [one for one in found if one[0].is_good is is_good]
-        lines.append(f"| **{_CALLED[is_good]}, all** | {_share(every, 'a')} | {_share(every, 'b')} |")
+        for kind in sorted({case.kind for case, _ in every}):
+            of_kind = [one for one in every if one[0].kind == kind]
+            lines.append(f"| {_CALLED[is_good]}: {kind} | {' | '.join(_shares(of_kind, read))} |")
+        lines.append(f"| **{_CALLED[is_good]}, all** | {' | '.join(_shares(every, read))} |")
     return "\n".join(lines)
 
 
+HALVES: Final = ("a", "b")
+"""What was seen while the rules were written, and what was not."""
 _CALLED: Final = {True: "honest", False: "faulty"}
 
 
-def _share(found: Sequence[tuple[Case, Refusal | None]], half: str) -> str:
-    mine = [refusal for case, refusal in found if case.half == half]
-    return f"{sum(one is not None for one in mine)} of {len(mine)}"
+def _shares(found: Sequence[tuple[Case, Refusal | None]], read: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    shares: list[str] = []
+    for half in HALVES:
+        mine = [one for one in found if one[0].half == half]
+        counts = [sum(refusal is None for _, refusal in mine), *([len(written(mine, read))] if read else [])]
+        shares += [f"{count} of {len(mine)}" for count in counts]
+    return shares
+
+
+def written(found: Sequence[tuple[Case, Refusal | None]], read: Mapping[str, Mapping[str, Any]]) -> list[Case]:
+    """Return the cases that a dream with a recorded reader writes: handed on by the host, and read as following."""
+    handed_on = [case for case, refusal in found if refusal is None and case.case_id in read]
+    return [case for case in handed_on if is_accepted(case.row, read[case.case_id])]
 
 
 def _first(judged: tuple[list[Item[Drawn]], list[Refusal]]) -> Item[Drawn] | Refusal:
@@ -140,12 +155,11 @@ def _shown(premises: Sequence[Mapping[str, Any]]) -> ShownRecords:
 
 def _rules(shown: ShownRecords) -> InferenceRules:
     entries = list(shown.entries.values())
-    sides = {entry.id: SideEvidence.of([entry]) for entry in entries}
-    as_of = max(entry.created_at for entry in entries)
     return InferenceRules(
         shown=shown,
         depths={entry.id: int(entry.is_conclusion) for entry in entries},
         known={},
         vocabulary=builtin_vocabulary(),
-        conflicts={(one, other): judge(sides[one], sides[other], as_of) for one in sides for other in sides},
+        sides={entry.id: SideEvidence.of([entry]) for entry in entries},
+        as_of=max(entry.created_at for entry in entries),
     )

@@ -4,6 +4,7 @@ python -m tests.bench.conclusions
 """
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -45,6 +46,10 @@ _THINGS: Final = (
     "winter",
     "Marta",
 )
+
+
+_LINE: Final = re.compile(r'^\[(\w+)\] (.*?)("(?:[^"\\]|\\.)*")$', re.MULTILINE)
+_RECORD: Final = re.compile(r"\br\d+\b")
 
 
 def _did(number: int) -> str:
@@ -108,15 +113,14 @@ class ConcludingModel(ScriptedChatClient):
 def _read(prompt: str) -> str:
     texts: dict[str, str] = {}
     found: list[dict[str, Any]] = []
-    for line in prompt.splitlines():
-        if line.startswith("[r"):
-            texts[line[1 : line.index("]")]] = orjson.loads(line[line.index('"') :])
-        elif line.startswith("[s"):
-            cited = line.partition("evidence=")[2].split()[0].split(",")
-            statement = orjson.loads(line[line.index('"') :])
-            is_ours = statement in true_conclusions() or statement.endswith(("near the water.", "to plans."))
-            reading = "follows" if is_ours else "may"
-            found.append({"id": line[1 : line.index("]")], "reading": reading, "quotes": [texts[one] for one in cited]})
+    for handle, named, quoted in _LINE.findall(prompt):
+        if handle.startswith("r"):
+            texts[handle] = orjson.loads(quoted)
+            continue
+        statement = orjson.loads(quoted)
+        is_ours = statement in true_conclusions() or statement.endswith(("near the water.", "to plans."))
+        cited = [texts[one] for one in _RECORD.findall(named.partition("(")[0])]
+        found.append({"id": handle, "reading": "follows" if is_ours else "may", "quotes": cited})
     return orjson.dumps({"readings": found}).decode()
 
 
@@ -163,6 +167,7 @@ async def main() -> None:
     for searches in (0, 1, 2):
         model, _, _, found = await dream(50, searches)
         print(f"| {searches} rounds of searches each | {len(model.asked)} | {_tokens(model.asked):,} | {found} |")
+    # The first dream of a process reads its patterns and lists of words.
     model, wall, processor, _ = await dream(1_000, 0)
     print(f"\n1,000 new entries packed and judged: {wall:.2f} s by the wall, {processor:.2f} s of the processor, "
           f"{len(model.asked)} calls")  # fmt: skip

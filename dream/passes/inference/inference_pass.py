@@ -17,7 +17,7 @@ from dream.domain.reasons import Refused
 from dream.domain.rounds import Answer, NextRound, Round, RoundKind
 from dream.domain.step import Batch, Packing
 from dream.options import VerificationMode
-from dream.passes.conflicts import ConflictVerdict, SideEvidence, judge, speakers_by_entry
+from dream.passes.conflicts import SideEvidence, speakers_by_entry
 from dream.passes.declared import DeclaredPass
 from dream.passes.exchange_state import Item, Settled
 from dream.passes.inference.card_edits import CARD_ADD, CARD_REMOVE, CARD_REPLACE, OPERATIONS, CardEdit, card_change_set
@@ -177,21 +177,13 @@ def _rules(
     keys = {fold_key(text) for text in texts}
     known = {fold_key(entry.content): Refused.ALREADY_KNOWN for entry in view.entries.with_fold_keys(keys)}
     speakers = speakers_by_entry(view, entries)
-    sides = {entry.id: SideEvidence.of([entry], speakers.get(entry.id, ())) for entry in entries}
-
-    def verdicts() -> dict[tuple[str, str], ConflictVerdict]:
-        active = [entry for entry in entries if entry.is_active]
-        fresh = [entry for handle, entry in shown.entries.items() if handle in shown.fresh]
-        pairs = [(old, new) for new in fresh for old in active if old.id != new.id]
-        both = {(old.id, new.id) for old, new in pairs} | {(new.id, old.id) for old, new in pairs}
-        return {pair: judge(sides[pair[0]], sides[pair[1]], context.as_of) for pair in both}
-
     return InferenceRules(
         shown=shown,
         depths=depths_of(view, entries),
         missing={entry.id: view.conclusions.missing(entry) for entry in entries if entry.is_conclusion},
         known={**known, **dict.fromkeys(view.forgotten.contains(keys), Refused.FORGOTTEN)},
         vocabulary=context.vocabulary,
-        conflicts=verdicts(),
+        sides={entry.id: SideEvidence.of([entry], speakers.get(entry.id, ())) for entry in entries},
+        as_of=context.as_of,
         card=tuple(view.card.lines()) if context.options.inference.card else None,
     )

@@ -18,7 +18,7 @@ from dream.domain.verification import Assertion, EvidenceLine
 from dream.guards.names import Vocabulary
 from dream.guards.secrets import secret_in
 from dream.guards.verdict import EvidenceText, Verdict, judge
-from dream.passes.conflicts import ConflictVerdict
+from dream.passes.conflicts import ConflictVerdict, SideEvidence, judge as weigh
 from dream.passes.conversation.statement import split_up, statement
 from dream.passes.exchange_state import Item, Settled
 from dream.passes.inference.premises import MOST_DEPTH
@@ -107,7 +107,8 @@ class InferenceRules:
         missing: Ids of the premises of each shown conclusion that do not hold, by its id.
         known: Fold keys of texts that active entries say, and of those that a person asked to forget.
         vocabulary: Which words are ordinary.
-        conflicts: Which of a former and a present entry gives way.
+        sides: What backs each shown entry against another one.
+        as_of: The instant the run judges by.
         card: The lines of the card as it is; None where it is not edited.
     """
 
@@ -115,9 +116,14 @@ class InferenceRules:
     depths: Mapping[str, int]
     known: Mapping[str, Refused]
     vocabulary: Vocabulary
-    conflicts: Mapping[tuple[str, str], ConflictVerdict]
+    sides: Mapping[str, SideEvidence]
+    as_of: datetime
     card: tuple[CardLine, ...] | None = None
     missing: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+
+    def conflict(self, old: MemoryEntry, new: MemoryEntry) -> ConflictVerdict:
+        """Return whether an older entry gives way to a newer one."""
+        return weigh(self.sides[old.id], self.sides[new.id], self.as_of)
 
     def kept(self, existing: MemoryEntry | None) -> tuple[Premise, ...]:
         """Return the premises of a known conclusion that hold."""
@@ -223,7 +229,7 @@ def _present(drawn: Drawn, rules: InferenceRules) -> Drawn | Refusal:
     if drawn.kind is not DeductionKind.CONTRADICTION:
         return drawn
     old, new = sorted(drawn.entries, key=lambda entry: (rules.shown.premises[entry.id].said_at, entry.id))
-    verdict = rules.conflicts.get((old.id, new.id), ConflictVerdict.CLOSE_CALL)
+    verdict = rules.conflict(old, new)
     weaker = {ConflictVerdict.GIVES_WAY: old, ConflictVerdict.STAYS: new}.get(verdict)
     return drawn if weaker is None or weaker.pinned or weaker.is_conclusion else replace(drawn, outdated=weaker)
 
@@ -236,7 +242,7 @@ def _change(drawn: Drawn, entries: Sequence[MemoryEntry], rules: InferenceRules)
     past = replace(drawn, premises=tuple(replace(one, past=True) for one in drawn.premises))
     if not old.is_active:
         return past
-    verdict = rules.conflicts.get((old.id, new.id), ConflictVerdict.CLOSE_CALL)
+    verdict = rules.conflict(old, new)
     if verdict is ConflictVerdict.GIVES_WAY and not old.pinned and old.level is not Level.DEDUCTIVE:
         return replace(past, outdated=old)
     if verdict is ConflictVerdict.CLOSE_CALL:
