@@ -5,6 +5,7 @@ from typing import Any, Final, cast
 
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.temporal import from_text
+from dream.domain.built_in_passes import WISP_FAILURES
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused, Skip
 from dream.domain.refused import RefusedText
@@ -104,7 +105,10 @@ def _listed(title: str, items: Sequence[str], width: int, more: str) -> Lines:
 
 
 def _noted(report: RunReport, name: str) -> list[Mapping[str, Any]]:
-    noted: list[Sequence[Mapping[str, Any]]] = [item.notes.get(name, ()) for item in report.passes]
+    """Return what the pass about wisps noted; another one may count something under the same name."""
+    noted: list[Sequence[Mapping[str, Any]]] = [
+        item.notes.get(name, ()) for item in report.passes if item.name == WISP_FAILURES.name
+    ]
     return [one for found in noted for one in found]
 
 
