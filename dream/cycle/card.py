@@ -1,19 +1,26 @@
 """The peer card: what stands on it, what stood there, and what a person puts on it or takes off."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from agentcore.domain.card import MOST_LINES, CardLine, in_order, read_line
 from agentcore.domain.evidence import SourceKind
 from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.text import clean_content, fold_key
 from agentcore.errors import InvalidContentError, UnknownRecordError
+from agentcore.hosting.services import HostServices
 from agentcore.stores.storage import ReadView, UnitOfWork
 from dream.cycle.desk import Desk
 from dream.cycle.desk_changes import DeskDecision
 from dream.domain.card_marks import line_mark
 from dream.domain.change import Change, ChangeSet
 from dream.domain.report import RunReport
+from dream.options import DreamOptions
+
+if TYPE_CHECKING:
+    from dream.cycle.running.runner import Runner
 
 SET = "card_set"
 REMOVE = "card_remove"
@@ -113,8 +120,31 @@ class Card:
 
         return await self.desk.record(REMOVE, decide, why=why, target=line[:64], declines=True)
 
+    async def refresh(self, *, rebuild: bool = False) -> RunReport:
+        """Have a model look at the whole card again, beside what was said, in one question; a person's lines stay.
+
+        No dream does so by itself.
+
+        Args:
+            rebuild: Write the card anew from what was said, without a look at it: lines that are not said again go.
+
+        Raises:
+            StorageError: the database failed.
+        """
+        runner = await asyncio.to_thread(_make_refresh, self.desk.parts, self.desk.options, is_rebuilt=rebuild)
+        return await self.desk.told(await runner.run(self.desk.scope))
+
     async def _read(self, work: Callable[[ReadView], list[CardLine]]) -> list[CardLine]:
         return await self.desk.parts.storage.read(self.desk.scope, work)
+
+
+def _make_refresh(parts: HostServices, options: DreamOptions, *, is_rebuilt: bool) -> "Runner":
+    # With the passes a tenth of a second, on a thread.
+    from dream.cycle.running.runner import Runner  # noqa: PLC0415
+    from dream.passes import CARD_ALONE  # noqa: PLC0415
+
+    told = options.inference.replace(card_rebuild=is_rebuilt)
+    return Runner(parts, options.replace(inference=told), CARD_ALONE)
 
 
 def _sources(view: ReadView, line: CardLine) -> list[MemoryEntry]:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.capability import Capability
-from dream.domain.concluding_passes import DEDUCTION, INDUCTION
+from dream.domain.concluding_passes import CARD_REFRESH, DEDUCTION, INDUCTION
 from dream.domain.declaration import Declaration, DeclaredDirective, PassMode, Preset, Reads
 from dream.domain.guessing_passes import HYPOTHESES, RE_EVALUATE, REFLECT
 from dream.domain.rounds import RoundKind
@@ -436,5 +436,6 @@ VERIFICATION: Final = Declaration(
 )
 """The pass that `verify_existing` runs: no part of a dream."""
 
-DECLARED: Final = MappingProxyType({one.name: one for one in (*BUILT_IN, SESSION_EVALUATION, VERIFICATION)})
+_APART: Final = (SESSION_EVALUATION, VERIFICATION, CARD_REFRESH)
+DECLARED: Final = MappingProxyType({one.name: one for one in (*BUILT_IN, *_APART)})
 """All of them by name."""

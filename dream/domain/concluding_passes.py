@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.capability import Capability
-from dream.domain.declaration import Declaration, DeclaredDirective, PassMode, Preset
+from dream.domain.declaration import Declaration, DeclaredDirective, PassMode, Preset, Reads
 from dream.domain.rounds import RoundKind
 from dream.domain.verification import VERIFY_INFERENCE
 
@@ -79,3 +79,22 @@ INDUCTION: Final = Declaration(
     home="inference.induction:Induction",
     why="after deduction, so that it sees what that concluded",
 )
+
+CARD_REFRESH: Final = Declaration(
+    name="card-refresh",
+    requires=_ASKING,
+    reads=Reads.NOTHING,
+    directives=(
+        DeclaredDirective(
+            "card-refresh",
+            "How the whole card is looked at again, or written anew from what was said.",
+            ("card", "action", "line", "section", "content", "premises", "reason"),
+        ),
+        _VERIFY_INFERENCE,
+    ),
+    options="inference",
+    notes=(*CONCLUDING, *_OF_THE_CARD),
+    rounds=(RoundKind.VERIFICATION,),
+    home="inference.card_refresh:CardRefresh",
+)
+"""Looks at the whole card again: a run of its own that a person asks for, and no pass of another one."""

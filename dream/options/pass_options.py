@@ -174,6 +174,8 @@ class InferenceOptions(Options):
     """Weighted Jaccard similarity from which an entry is one of these."""
     card: bool = True
     """Whether the deduction edits the peer card."""
+    card_rebuild: bool = False
+    """Whether a refresh of the card writes it anew from what was said, instead of looking at it again."""
 
 
 class EpisodeOptions(Options):

@@ -1,4 +1,5 @@
 from .order import (
+    CARD_ALONE as CARD_ALONE,
     EXISTING as EXISTING,
     ORDER as ORDER,
     PassSlot as PassSlot,

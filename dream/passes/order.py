@@ -8,7 +8,7 @@ from typing import Any
 from agentcore.domain.capability import Capability
 from agentcore.hosting.options import Options
 from dream.directives import KNOWN, KnownDirective, known_directives
-from dream.domain.built_in_passes import BUILT_IN, VERIFICATION
+from dream.domain.built_in_passes import BUILT_IN, CARD_REFRESH, VERIFICATION
 from dream.domain.declaration import Declaration, PassMode, Preset, Reads, declared
 from dream.errors import InvalidPassError, UnknownPassError
 from dream.options import OwnPasses, PassPosition
@@ -89,6 +89,8 @@ ORDER: tuple[PassSlot, ...] = tuple(map(_BuiltIn, BUILT_IN))
 
 EXISTING: tuple[PassSlot, ...] = (_BuiltIn(VERIFICATION),)
 """What a run about stored and unverified entries consists of."""
+CARD_ALONE: tuple[PassSlot, ...] = (_BuiltIn(CARD_REFRESH),)
+"""What a run that looks at the whole card again consists of."""
 
 
 def arranged(own: OwnPasses, order: Sequence[PassSlot] = ORDER) -> tuple[PassSlot, ...]:

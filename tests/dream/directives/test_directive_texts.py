@@ -31,6 +31,7 @@ _CONTRACT = {
         *("search", "words", "after", "before", "in", "conclusions", "kind", "content", "premises"),
         *("card", "action", "line", "section", "reason"),
     },
+    "card-refresh": {"card", "action", "line", "section", "content", "premises", "reason"},
     "induction": {"search", "patterns", "content", "pattern", "premises", "against", "existing"},
     "verify-inference": {"follows", "may", "does_not"},
     "memory-mining": _FACT,

@@ -7,9 +7,11 @@ from cyclopts import Parameter
 
 from agentcore.domain.card import MOST_LINES, CardLine
 from agentcore.domain.records import to_image
+from dream.interfaces.cli.commands.dreaming import named_entries
 from dream.interfaces.cli.commands.outcomes import told
 from dream.interfaces.cli.errors import MissingSettingError
 from dream.interfaces.cli.render.desk import done_lines
+from dream.interfaces.cli.render.reports import run_lines
 from dream.interfaces.cli.render.text import Line, Lines, Tone, one_line, paragraph, when
 from dream.interfaces.cli.session import Access, CliSession
 
@@ -21,10 +23,12 @@ async def card(
     instead_of: str | None = None,
     remove: str | None = None,
     history: Annotated[bool, Parameter(negative="")] = False,
+    refresh: Annotated[bool, Parameter(negative="")] = False,
+    rebuild: Annotated[bool, Parameter(negative="")] = False,
     why: str | None = None,
     session: CliSession,
 ) -> int:
-    """Show the peer card, put a line on it, or take one off it.
+    """Show the peer card, put a line on it, take one off it, or have a model look at all of it again.
 
     Dreams write lines and give the entries that each goes back to; a line that you set is yours: no dream changes it.
 
@@ -33,16 +37,24 @@ async def card(
         instead_of: The line that gives way: its id, or the beginning of it.
         remove: The line to take off: its id, or the beginning of it.
         history: Show all lines that ever stood on the card, the one set last first.
+        refresh: Have a model look at the whole card again, beside what was said; your own lines stay.
+        rebuild: Have a model write the card anew from what was said: lines that it does not write again go.
         why: Your reason, kept in its history.
         session: Whose memory.
 
     Raises:
         MissingSettingError: there is too much at once, or no line that is to stand instead of another.
     """
-    if (line is not None) + (remove is not None) + history > 1:
-        raise MissingSettingError(what="single wish", remedy="give a line, or --remove one, or --history")
+    if (line is not None) + (remove is not None) + history + (refresh or rebuild) > 1:
+        raise MissingSettingError(what="single wish", remedy="give a line, or --remove one, --history or --refresh")
     if instead_of is not None and line is None:
         raise MissingSettingError(what="line", remedy="give the new line before --instead-of")
+    if refresh or rebuild:
+        async with session.host(Access.CHANGE, chat=session.chat()) as host:
+            here = host.for_scope(session.scope)
+            report = await here.card.refresh(rebuild=rebuild)
+            entries = await named_entries(host, session, report)
+        return told(session, report, report.to_json, lambda: run_lines(session, report, entries))
     if line is None and remove is None:
         await _show(session, history=history)
         return 0

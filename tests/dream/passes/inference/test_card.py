@@ -340,3 +340,62 @@ async def test_the_induction_takes_no_line_of_the_card_for_its_own(world: World)
     world.chat = chat = InferringChatClient([answer(patterns=[])])
     await world.run_passes(Induction())
     assert chat.requests == []
+
+
+async def refresh(
+    world: World, *edits: dict[str, Any], rebuild: bool = False, denies: tuple[str, ...] = ()
+) -> PassReport:
+    world.chat = InferringChatClient([answer(card=edits)], denies=denies)
+    return of_pass(await world.dreams.card.refresh(rebuild=rebuild), "card-refresh")
+
+
+async def test_a_refresh_is_shown_the_card_and_puts_single_lines_right(world: World):
+    await said(world, "Lea lives in Gdynia.", "Lea works in Sopot.")
+    await deduce(world, edit("Home is Gdynia.", "e1"))
+    await world.dreams.card.set("IDENTITY: Name is Lea.")
+    report = await refresh(
+        world,
+        edit("Lives in Gdynia.", "e2", action="replace", line="e4"),
+        edit("Works in Sopot.", "e1"),
+        edit(None, "e1", action="remove", line="e3"),
+    )
+    prompt = world.chat.requests[0].messages[1].content
+    assert '[e4] ATTRIBUTE "Home is Gdynia."' in prompt
+    assert (report.notes["card_replaced"], report.notes["card_added"], codes(report)) == (1, 1, ["pinned"])
+    assert await told(world) == [
+        "IDENTITY: Name is Lea.", "ATTRIBUTE: Lives in Gdynia.", "ATTRIBUTE: Works in Sopot."]  # fmt: skip
+    before = await world.dreams.runs()
+    await world.dreams.undo(before[0].run_id)
+    assert await told(world) == ["IDENTITY: Name is Lea.", "ATTRIBUTE: Home is Gdynia."]
+
+
+async def test_a_card_that_is_written_anew_is_not_shown_and_keeps_what_is_said_again_and_a_person_s_lines(
+    world: World,
+):
+    await said(world, "Lea lives in Gdynia.", "Lea works in Sopot.")
+    await deduce(world, edit("Lives in Gdynia.", "e1"), edit("Is at work in Sopot.", "e2"))
+    await world.dreams.card.set("IDENTITY: Name is Lea.")
+    (kept,) = [line for line in await card(world) if "Gdynia" in line.content]
+    await refresh(world, edit("Lives in Gdynia.", "e2"), edit("Works in Sopot.", "e1"), rebuild=True)
+    assert "Lines of the card" not in world.chat.requests[0].messages[1].content
+    assert await told(world) == [
+        "IDENTITY: Name is Lea.", "ATTRIBUTE: Lives in Gdynia.", "ATTRIBUTE: Works in Sopot."]  # fmt: skip
+    assert kept.id in {line.id for line in await card(world)}
+    (gone,) = [line for line in await world.dreams.card.history() if "at work" in line.content]
+    assert gone.status_reason == "not said again when the card was written anew"
+
+
+async def test_a_rebuild_that_brings_nothing_takes_nothing_off(world: World):
+    await said(world, "Lea lives in Gdynia.")
+    await deduce(world, edit("Lives in Gdynia.", "e1"))
+    await refresh(world, rebuild=True)
+    assert await told(world) == ["ATTRIBUTE: Lives in Gdynia."]
+
+
+async def test_a_refresh_runs_on_request_alone_and_leaves_cursors_and_thresholds(world: World):
+    await said(world, "Lea lives in Gdynia.")
+    report = await world.dreams.run()
+    assert "card-refresh" not in {item.name for item in report.passes}
+    before = await world.export()
+    await refresh(world)
+    assert await world.export() == before
