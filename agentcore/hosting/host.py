@@ -221,16 +221,7 @@ class Host(Lifecycle):
     async def representation(
         self, scope: Scope | str, query: str | None = None, **wanted: Unpack[Wanted]
     ) -> Representation:
-        """Return what is known of the peer of a scope: its card, then entries and conclusions with their premises.
-
-        Args:
-            scope: Whose view of whom.
-            query: What it is wanted for, the most relevant first; None for what was seen last.
-            **wanted: Any of `levels`, `budget_tokens` and `sessions`, as `Memory.representation` takes them.
-
-        Raises:
-            InvalidInputError: there is no such scope or level, or the query is no text.
-        """
+        """Return what is known of the peer of a scope: its card, then entries (see `Memory.representation`)."""
         return await self.for_scope(scope).memory.representation(query, **wanted)
 
     async def configure(
@@ -245,7 +236,7 @@ class Host(Lifecycle):
         return await self._default.configure(where, workspace=workspace, dream=dream, learning=learning)
 
     async def backup(self, folder: Path | None = None) -> Backup:
-        """Back up the memory of all scopes as it is now, while it is in use, and read the copy back.
+        """Back up the memory of all scopes as it is now, while it is in use, read the copy back, and tell where it is.
 
         The key of forgotten texts, settings, directives and documents of workspaces are no part of it.
 
