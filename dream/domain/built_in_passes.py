@@ -436,6 +436,8 @@ VERIFICATION: Final = Declaration(
 )
 """The pass that `verify_existing` runs: no part of a dream."""
 
-_APART: Final = (SESSION_EVALUATION, VERIFICATION, CARD_REFRESH)
-DECLARED: Final = MappingProxyType({one.name: one for one in (*BUILT_IN, *_APART)})
+ON_REQUEST: Final = (VERIFICATION, CARD_REFRESH)
+"""Passes that are no part of a dream: a run of its own, of which no preset says anything."""
+
+DECLARED: Final = MappingProxyType({one.name: one for one in (*BUILT_IN, SESSION_EVALUATION, *ON_REQUEST)})
 """All of them by name."""

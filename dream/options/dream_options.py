@@ -13,7 +13,7 @@ from pydantic import Field, InstanceOf, field_serializer, field_validator
 from agentcore.domain.capability import Capability
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.options import Options
-from dream.domain.built_in_passes import BUILT_IN, DECLARED
+from dream.domain.built_in_passes import BUILT_IN, DECLARED, ON_REQUEST
 from dream.domain.declaration import Declaration, PassMode, Preset, Reads, declared
 from dream.domain.verification import Verifier
 from dream.options.hypothesis_options import ClaimOptions, HypothesisOptions
@@ -332,7 +332,7 @@ class DreamOptions(Options):
         # What a preset does not choose counts as said by nobody.
         chosen = {"documents": choice.documents, "max_outputs": choice.max_outputs}
         told = {name: value for name, value in chosen.items() if value is not None}
-        found = {name: mode_under(preset, one) for name, one in DECLARED.items()}
+        found = {name: mode_under(preset, one) for name, one in DECLARED.items() if one not in ON_REQUEST}
         modes = {} if choice.others is PassMode.APPLY else {OTHERS: choice.others}
         # What is off by itself is switched on by its name alone.
         usual = {name: choice.others if one.mode is not PassMode.OFF else one.mode for name, one in DECLARED.items()}
