@@ -135,6 +135,11 @@ class IndexCache(Generic[Index, Row]):
             yield index, follower
         await self._budget.use(self._evict, scope, index.nbytes + follower.kept.nbytes)
 
+    def reached(self, scope: Scope) -> int | None:
+        """Return the revision of a scope that its index has reached; None where that is not known."""
+        follower = self._scopes.get(scope)
+        return None if follower is None else follower.revision
+
     def at_hand(self, scope: Scope) -> FeedFollower[Index, Row] | None:
         """Return the follower of a scope whose index nobody uses or changes, if it can be asked at once.
 

@@ -89,7 +89,7 @@ class Recall:
         """Finds turns of the conversation log."""
         self.skills: Final = SkillRecall(storage, self._thread, budget=self._budget)
         """Finds skills."""
-        self.hypotheses: Final = RelatedHypotheses(storage)
+        self.hypotheses: Final = RelatedHypotheses(storage, self._entries.reached)
         """Finds hypotheses beside an answer."""
         self.together: Final = CombinedRecall(
             storage, self._thread, entries=self._search, turns=self.turns, skills=self.skills

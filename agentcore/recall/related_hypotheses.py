@@ -2,7 +2,7 @@
 
 import logging
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -56,10 +56,13 @@ class RelatedHypotheses:
 
     Args:
         storage: Where they are.
+        reached: Returns the revision of a scope that recall has just read, None if that is not known: what is of that
+            revision need not be asked about again.
     """
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Storage, reached: Callable[[Scope], int | None]) -> None:
         self._storage = storage
+        self._reached = reached
         self._known: OrderedDict[Scope, _Visible] = OrderedDict()
 
     async def beside(
@@ -77,6 +80,9 @@ class RelatedHypotheses:
         """
         if limit < 1:
             return ()
+        at_hand = self._known.get(scope)
+        if at_hand is not None and at_hand.revision == self._reached(scope):
+            return self._ranked(at_hand, query, results)[: min(limit, MOST_RELATED)]
         try:
             visible = await self._storage.read(scope, lambda view: self._current(view, scope))
         except AgentcoreError as error:

@@ -16,6 +16,7 @@ from dream.cycle.desk_changes import DeskDecision
 from dream.domain.change import Change
 from dream.domain.claim_gate import GateOutcome, GateVerdict, judge_gate, rule_of
 from dream.guards.claim_words import entailment_of
+from dream.passes.subjects import CLAIM, SUBJECT, TOPIC
 
 WORDS: Final = "words"
 """Who verified a claim that words alone decide about."""
@@ -179,7 +180,8 @@ def _fact(
         recorded_at=decision.at,
         last_seen_at=seen,
         subject_time=claim.subject_time,
-        metadata={"claim": claim.id, "predicate": claim.predicate, "subject": claim.subject},
+        # Subject and topic are the claim's key: facts of one key meet in a prompt though they share no word.
+        metadata={CLAIM: claim.id, SUBJECT: claim.subject, TOPIC: claim.predicate.replace("_", " ")},
         level=Level.DERIVED,
         sources=claim.sources,
         evidence=(evidence,),

@@ -21,6 +21,7 @@ from agentcore.hosting.option_layers import (
 )
 from agentcore.llm.settings_file import FILE_NAME, read_section
 from dream.options import DreamOptions, Interval
+from dream.options.dense_mem import dense_mem_variables
 
 SECTION = "dreaming"
 """The settings file's table of the options of dreams, and what their variables begin with after AGENTCORE_."""
@@ -68,12 +69,18 @@ def configured(data_dir: Path | None = None) -> Configured:
         'interval'
     """
     written: Values = {} if data_dir is None else dict(read_section(data_dir / FILE_NAME, SECTION))
-    told = _variables()
+    told, foreign = _variables(), dense_mem_variables(os.environ)
     from_file, from_variable = written.pop(PRESET, None), told.pop(PRESET, None)
+    usual_preset = foreign.pop(PRESET, None)
     written, told = DreamOptions.current_names(written), DreamOptions.current_names(told)
-    preset = from_file if from_variable is None else from_variable
+    preset = next((one for one in (from_variable, from_file, usual_preset) if one is not None), None)
     sources: dict[str, OptionSource] = {}
-    layers = ((OptionSource.PRESET, of_preset(preset)), (OptionSource.FILE, written), (OptionSource.ENVIRONMENT, told))
+    layers = (
+        (OptionSource.PRESET, of_preset(preset)),
+        (OptionSource.ENVIRONMENT, foreign),
+        (OptionSource.FILE, written),
+        (OptionSource.ENVIRONMENT, told),
+    )
     if not any(layer for _, layer in layers):
         return Configured()
     # What is said of a trigger of no kind is said of the usual one.

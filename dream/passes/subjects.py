@@ -14,6 +14,8 @@ SUBJECT: Final = "subject"
 """Metadata: whom or what an entry is about."""
 TOPIC: Final = "topic"
 """Metadata: what of that it tells, in at most three words."""
+CLAIM: Final = "claim"
+"""Metadata of a fact: the claim that it says, whose key is its subject and topic."""
 _MOST_WORDS: Final = 3
 _LONGEST: Final = 40
 _LOOKED_THROUGH: Final = 1_000

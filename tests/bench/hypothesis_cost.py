@@ -8,6 +8,7 @@ import asyncio
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -38,7 +39,10 @@ async def main(size: int, guesses: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         builder = AgentHostBuilder(Path(folder), clock=clock).with_memory().with_dreaming(options, in_background=False)
         async with builder.build() as host:
-            made = generated(words_of(), size + _NEW, now=_START - timedelta(days=30))
+            plain = generated(words_of(), size + _NEW, now=_START - timedelta(days=30))
+            # A word that twenty records hold, so that each new one has partners to be paired with.
+            topics = max(1, size // 20)
+            made = (replace(one, content=f"{one.content} topic{n % topics:05}x") for n, one in enumerate(plain))
             for start in range(0, size, _AT_ONCE):
                 some = list(islice(made, min(_AT_ONCE, size - start)))
                 await host.storage.write(_SCOPE, lambda unit, some=some: unit.entries.add(some), origin=Origin.HOST)

@@ -181,11 +181,14 @@ async def find(context: ModelContext, lost: Lost) -> InferenceMaterial:
     return InferenceMaterial(fresh=tuple(fresh), entries=entries, pairs=tuple(sorted(pairs)), lines=lost.lines)
 
 
-def _linked(view: ReadView, entries: Collection[str]) -> dict[str, list[MemoryEntry]]:
-    """Return what entries took the place of, and the conclusions that rest on them, by their id."""
+def _linked(view: ReadView, entries: Mapping[str, MemoryEntry]) -> dict[str, list[MemoryEntry]]:
+    """Return what entries took the place of, facts of the same claim key, and conclusions that rest on them, by id."""
     found: dict[str, list[MemoryEntry]] = {}
     for former in view.conclusions.formerly(entries):
         found.setdefault(former.successor or "", []).append(former)
+    facts = [entry for entry in entries.values() if CLAIM in entry.metadata]
+    for one, others in same_subjects(view, facts, _BESIDE).items():
+        found.setdefault(one, []).extend(others)
     resting = view.conclusions.resting_on({*entries, *(one.id for one in chain(*found.values()))})
     for conclusion in resting:
         for one in _held_by(conclusion, entries):

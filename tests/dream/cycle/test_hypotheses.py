@@ -15,7 +15,9 @@ from agentcore.domain import (
     Entailment,
     HypothesisDecision,
     HypothesisState,
+    MemoryEntry,
     Scope,
+    SourceRef,
     Status,
 )
 from agentcore.domain.hypothesis import TRANSITIONS, Hypothesis
@@ -36,6 +38,7 @@ from dream.errors import LostSourceError
 from dream.interfaces.exchange.export import export_scope
 from dream.interfaces.exchange.importer import import_file
 from dream.options import DreamOptions
+from dream.passes.subjects import same_subjects
 
 ON = {"*": "off", "reflect": "apply", "re-evaluate": "apply", "hypotheses": "apply"}
 HIVES = "Ana sold her beehives in Porto"
@@ -409,7 +412,7 @@ async def test_a_lane_that_fails_leaves_the_answer_and_a_line_in_the_log(
             raise StorageUnavailableError(path="memory", problem="is locked", remedy="try again")
 
     failing: Any = Failing()
-    monkeypatch.setattr(world.recall, "hypotheses", RelatedHypotheses(failing))
+    monkeypatch.setattr(world.recall, "hypotheses", RelatedHypotheses(failing, lambda _: None))
     hits = await world.memory.recall("Are there beehives in Porto?", related_dreams=3)
     assert len(hits) == 2
     assert hits.related_dreams == ()
@@ -432,3 +435,33 @@ async def test_a_turn_is_given_guesses_that_are_marked_as_unproven(tmp_path: Pat
     assert "Unproven guesses, no memories" in given.text
     assert given.tokens <= 600
     assert bare.related_dreams == ()
+
+
+async def test_what_confirms_a_hypothesis_never_says_what_it_said(world: World):
+    found = await guess(world)
+    done = await confirm(world, found)
+    entries = await world.entries()
+    assert all(found.hypothesis not in one.content and found.what_if not in one.content for one in entries)
+    assert all(found.id not in {ref.id for ref in one.sources} for one in entries)
+    assert done.fragment is not None
+    with pytest.raises(ValueError, match="hypothesis"):
+        SourceRef.parse(f"hypothesis:{found.id}")
+
+
+async def test_facts_of_one_claim_key_meet_in_prompts_though_they_share_no_word(world: World):
+    facts: list[MemoryEntry] = []
+    for said, thing in (("Ana likes tea.", "tea"), ("For her, rain is the best.", "rain")):
+        (source,) = await world.add(said)
+        claim = await world.dreams.claims.assert_(  # noqa: PT009
+            "Ana", "likes", thing, source=f"entry:{source.id}"
+        )
+        await world.dreams.claims.verify(claim.id, by=entailed)
+        step = (await world.dreams.claims.promote(claim.id)).step
+        assert step.fact is not None
+        facts.append(step.fact)
+    found = await world.storage.read(world.scope, lambda view: same_subjects(view, facts[1:], 4))
+    assert [one.id for one in found[facts[1].id]] == [facts[0].id]
+
+
+async def entailed(*_: object) -> Entailment:
+    return Entailment.ENTAILED
