@@ -48,6 +48,7 @@ async def main(size: int, guesses: int) -> None:
                 await host.storage.write(_SCOPE, lambda unit, some=some: unit.entries.add(some), origin=Origin.HOST)
             await host.storage.write(_SCOPE, _read_all)
             await host.memory.recall("warm the index up")
+            await host.dreams.run()
             fresh = list(islice(made, _NEW))
             await host.storage.write(_SCOPE, lambda unit: unit.entries.add(fresh), origin=Origin.HOST)
             await host.memory.recall("follow the feed")

@@ -16,6 +16,7 @@ from dream.guards import is_under
 from dream.passes.inference.prompt import AnswerShape, card_line_tokens, line_tokens
 from dream.passes.memory_consolidation.clusters import Bounds, Pair, beside, fill, gather
 from dream.passes.protocol import ModelContext, PassView
+from dream.passes.subjects import CLAIM, same_subjects
 
 _PATTERNS: Final = 40
 """Known patterns beside each batch at most, those seen last: one that is met again has to be recognised."""
