@@ -18,6 +18,7 @@ _ALLOWED = {
     # Records that are called as the pass which writes them.
     "agentcore/domain/records.py",
     "dream/interfaces/cli/app.py",
+    "dream/options/dense_mem.py",
     "dream/interfaces/cli/commands/hypotheses.py",
     "dream/interfaces/cli/render/hypotheses.py",
     "agentcore/stores/sql/schema/__init__.py",
