@@ -1,9 +1,10 @@
 """Serves how a scope stands: status, schedule, switches, off-limits topics, usage, options, and Dense-Mem's routes."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, cast
 
 from fastapi import APIRouter, Query, Request, Response
 
+from agentcore.domain.access import Right
 from agentcore.domain.records import RecordKind, to_image
 from agentcore.errors import UnknownRecordError
 from agentcore.hosting.switches import UNCHANGED, Setting
@@ -21,6 +22,7 @@ from dream.interfaces.rest.requests import (
     RecordId,
     Writing,
     aware,
+    host_of,
 )
 from dream.interfaces.rest.shapes import (
     DreamingStatus,
@@ -30,17 +32,29 @@ from dream.interfaces.rest.shapes import (
     RemovedTopic,
     RunPage,
     ScheduleResponse,
+    ScopesResponse,
     StatusResponse,
     SwitchesResponse,
     TopicResponse,
     TopicsResponse,
     UsageResponse,
 )
+from dream.interfaces.serving.caller import SCOPE_KEY, Caller
 from dream.interfaces.serving.receipts import Records
 from dream.interfaces.serving.remedies import ROUTES, reworded
 from dream.interfaces.serving.scoped_call import ScopedCall
 
 router = APIRouter(prefix=PREFIX, tags=["scope"])
+_MOST_SCOPES: Final = 10_000
+
+
+@router.get("/scopes", responses=answers(ScopesResponse))
+async def list_scopes(request: Request) -> Response:
+    """List the scopes that hold something and that the token reaches, by name."""
+    host, caller = host_of(request), cast("Caller", request.scope[SCOPE_KEY])
+    caller.require(Right.READ)
+    reached = sorted(str(one) for one in await host.storage.scopes() if caller.reaches(one))
+    return reply({"scopes": reached[:_MOST_SCOPES]})
 
 
 @router.get("/status", responses=answers(StatusResponse))

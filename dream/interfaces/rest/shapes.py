@@ -237,6 +237,12 @@ class SwitchesResponse(ResponseBody):
     learning: bool | None
 
 
+class ScopesResponse(ResponseBody):
+    """Scopes by name."""
+
+    scopes: list[str]
+
+
 class StatusResponse(ResponseBody):
     """How the scope stands."""
 

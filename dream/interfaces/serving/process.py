@@ -14,6 +14,7 @@ import uvicorn
 
 from agentcore.hosting.host import Host
 from dream.interfaces.cli.errors import UnusableAddressError
+from dream.interfaces.page import Page
 from dream.interfaces.serving.app import Server
 from dream.interfaces.serving.connection import connection_with
 from dream.interfaces.serving.settings import ServeOptions
@@ -85,18 +86,23 @@ def within_file_limit(options: ServeOptions) -> ServeOptions:
     return replace(options, connections=connections, streams=min(options.streams, int(connections * _NOT_STREAMS)))
 
 
-async def serve_http(host: Host, options: ServeOptions, bound: socket.socket, *, ready: Callable[[], None]) -> None:
+async def serve_http(
+    host: Host, options: ServeOptions, bound: socket.socket, *, ready: Callable[[Page], None]
+) -> None:
     """Serve an open host until a signal, or the death of one of its workers, ends it.
 
     Args:
         host: Whose memory.
         options: What is admitted.
         bound: Where to listen.
-        ready: Called once it listens.
+        ready: Called with the page once it listens.
     """
     options = within_file_limit(options)
+    app = Server(host, options)
+    page = Page(app.rest, tokens=host.tokens, clock=host.clock)
+    app.rest.mount("/", page)
     config = uvicorn.Config(
-        Server(host, options),
+        app,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -110,7 +116,7 @@ async def serve_http(host: Host, options: ServeOptions, bound: socket.socket, *,
     )
     # Addresses of requests hold what was searched for: that is memory content, and no line of a log.
     logging.getLogger("uvicorn.access").setLevel(logging.CRITICAL)
-    server = _Uvicorn(config, ready)
+    server = _Uvicorn(config, lambda: ready(page))
     with stopping_on_signals(server.end):
         async with asyncio.TaskGroup() as tasks:
             watching = tasks.create_task(_end_with(host, server), name="serve-watch")

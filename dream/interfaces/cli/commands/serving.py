@@ -1,5 +1,6 @@
 """Runs `dream serve` and `mcp`."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from socket import socket
 
     from agentcore.hosting.host import Host
+    from dream.interfaces.page import Page
 
 T = TypeVar("T")
 Names = Annotated[list[str] | None, Parameter(negative="")]
@@ -68,7 +70,15 @@ async def serve(
                 told = await _prepared_token(session, opened, host, is_local=host in LOOPBACK)
                 address = f"http://{f'[{host}]' if ':' in host else host}:{bound.getsockname()[1]}"
                 ready = f"Serving {session.data_dir} at {address} (REST below /api/v1, MCP at /mcp){told}"
-                await serve_http(opened, options, bound, ready=lambda: session.screen.print([Line(ready)]))
+                secret = await _own_secret(session) if host in LOOPBACK else ""
+
+                def is_ready(page: "Page") -> None:
+                    lines = [Line(ready)]
+                    if secret:
+                        lines.append(Line(f"The page, by a link that holds once: {address}/login?code={page.logins.link(secret)}"))
+                    session.screen.print(lines)
+
+                await serve_http(opened, options, bound, ready=is_ready)
 
 
 async def mcp(
@@ -102,6 +112,10 @@ async def _dream_alone(session: CommandSession) -> None:
         with stopping_on_signals(opened.request_stop):
             session.screen.print([Line(f"Dreaming for {session.data_dir}, without HTTP")])
             await opened.wait_for_shutdown()
+
+
+async def _own_secret(session: CommandSession) -> str:
+    return (await asyncio.to_thread((session.data_dir / _TOKEN_FILE).read_text, encoding="utf-8")).strip()
 
 
 async def _prepared_token(session: CommandSession, host: "Host", address: str, *, is_local: bool) -> str:

@@ -1,0 +1,254 @@
+"""Reads what each view shows, over REST."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeAlias
+
+import orjson
+
+from dream.interfaces.page.api_calls import ApiCalls, RefusedCallError
+
+_PAGE: Final = 50
+_RUNS: Final = 30
+_PLOTTED: Final = timedelta(days=90)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What of a view is asked for.
+
+    Args:
+        rest: What of the address comes behind the name of the view.
+        query: The parameters of the address.
+        now: The present.
+    """
+
+    rest: str
+    query: Mapping[str, str]
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """A template, and what stands in it."""
+
+    template: str
+    values: Mapping[str, Any]
+
+
+View: TypeAlias = Callable[[ApiCalls, Shown], Awaitable[Rendering]]
+
+
+async def overview(api: ApiCalls, shown: Shown) -> Rendering:
+    """Last night in sentences, what waits, and what it costs."""
+    since = (shown.now - _PLOTTED).isoformat()
+    status, runs, usage, questions, proposals = await asyncio.gather(
+        api.get("/status"),
+        api.get("/runs", limit=_RUNS),
+        api.get("/usage", since=since, by="day"),
+        api.get("/questions"),
+        api.get("/proposals"),
+    )
+    days = {str(row["day"]): row["input_tokens"] + row["output_tokens"] for row in usage["usage"]}
+    changed = Counter[str]()
+    for run in runs["runs"]:
+        changed[run["started_at"][:10]] += run["changes"]
+    last = next((run for run in runs["runs"] if run["kind"] == "dream"), None)
+    return Rendering(
+        "overview.html",
+        {
+            "status": status,
+            "last": last,
+            "told": [] if last is None else in_sentences(last),
+            "usage": usage,
+            "questions": questions["questions"],
+            "proposals": proposals["proposals"],
+            "plots": [
+                {"title": "Tokens a day", "points": _points(days)},
+                {"title": "Changes a day", "points": _points(changed)},
+            ],
+        },
+    )
+
+
+def _points(values: Mapping[str, int]) -> str:
+    """Return a plot's points as JSON: seconds, and values, in order."""
+    days = sorted(values)
+    at = [datetime.fromisoformat(f"{day}T12:00:00+00:00").timestamp() for day in days]
+    return orjson.dumps([at, [values[day] for day in days]]).decode()
+
+
+def in_sentences(run: Mapping[str, Any]) -> list[str]:
+    """Return what a run did, pass by pass, in words."""
+    told: list[str] = []
+    for one in run["passes"]:
+        if one["outcome"] == "failed":
+            told.append(f"{one['name']} failed: {one['reason']}")
+        elif one["accepted"] or one["proposed"] or one["refused"]:
+            parts = [f"{one['accepted']:,} changes"]
+            parts += [f"{one['proposed']:,} for you to decide"] if one["proposed"] else []
+            parts += [f"{len(one['refused']):,} refused"] if one["refused"] else []
+            told.append(f"{one['name']}: {', '.join(parts)}")
+    return told
+
+
+async def runs(api: ApiCalls, shown: Shown) -> Rendering:
+    """All runs, page by page; or one of them."""
+    if shown.rest:
+        return await _run(api, shown)
+    found = await api.get("/runs", limit=_RUNS, cursor=shown.query.get("cursor"))
+    return Rendering("runs.html", {"runs": found["runs"], "next": found["next_cursor"]})
+
+
+async def _run(api: ApiCalls, shown: Shown) -> Rendering:
+    run, found = await asyncio.gather(
+        api.get(f"/runs/{shown.rest}"),
+        api.get(f"/runs/{shown.rest}/changes"),
+    )
+    wanted = shown.query.get("pass", "")
+    counts = Counter(str(row["pass"]) for row in found["changes"])
+    rows = [row for row in found["changes"] if wanted in ("", row["pass"])]
+    start = max(0, int(shown.query.get("from", "0") or 0)) if shown.query.get("from", "0").isdecimal() else 0
+    return Rendering(
+        "run.html",
+        {
+            "run": run,
+            "counts": counts,
+            "wanted": wanted,
+            "rows": rows[start : start + _PAGE],
+            "start": start,
+            "total": len(rows),
+            "size": _PAGE,
+        },
+    )
+
+
+async def review(api: ApiCalls, _: Shown) -> Rendering:
+    """The queue of what waits for a person."""
+    return Rendering("review.html", await api.get("/proposals"))
+
+
+async def questions(api: ApiCalls, shown: Shown) -> Rendering:
+    """What only a person can answer, its members side by side."""
+    state = shown.query.get("state", "open")
+    return Rendering("questions.html", {**await api.get("/questions", state=state), "state": state})
+
+
+async def memories(api: ApiCalls, shown: Shown) -> Rendering:
+    """Memories as recall ranks them for a question, or the latest; or one of them with its history."""
+    if shown.rest:
+        return await _memory(api, shown)
+    asked = shown.query.get("q", "").strip()
+    status = shown.query.get("status", "active")
+    filters = {name: shown.query.get(name, "") for name in ("category", "about")}
+    hits: list[Any] = []
+    listed: dict[str, Any] = {"memories": [], "next_cursor": None}
+    if asked:
+        found = await api.get(
+            "/memories/search",
+            query=asked,
+            k=_PAGE,
+            category=filters["category"],
+            about=filters["about"],
+            explain=shown.query.get("explain"),
+        )
+        hits = found["hits"]
+    else:
+        listed = await api.get(
+            "/memories",
+            limit=_PAGE,
+            category=filters["category"],
+            status=status,
+            cursor=shown.query.get("cursor"),
+        )
+    template = "memory_list.html" if "part" in shown.query else "memories.html"
+    values = {"asked": asked, "status": status, "filters": filters, "hits": hits}
+    return Rendering(template, {**values, "memories": listed["memories"], "next": listed["next_cursor"]})
+
+
+async def _memory(api: ApiCalls, shown: Shown) -> Rendering:
+    memory_id, _, part = shown.rest.partition("/")
+    why = await api.get(f"/memories/{memory_id}/why")
+    if part == "forget":
+        gone = await api.get(f"/memories/{memory_id}/forgetting")
+        return Rendering("forget.html", {"memory": why["entry"], "gone": gone})
+    memory, tag = await api.get_with_tag(f"/memories/{memory_id}")
+    return Rendering("memory.html", {"memory": memory, "tag": tag, "why": why})
+
+
+async def peers(api: ApiCalls, _: Shown) -> Rendering:
+    """The card, and what was concluded about whom the memory is about."""
+    card, found = await asyncio.gather(api.get("/card"), api.get("/memories", limit=500))
+    concluded = [one for one in found["memories"] if one["level"] in ("deductive", "inductive")]
+    return Rendering("peers.html", {"card": card, "concluded": concluded})
+
+
+async def skills(api: ApiCalls, shown: Shown) -> Rendering:
+    """The catalogue; or one skill with its versions."""
+    if not shown.rest:
+        return Rendering("skills.html", await api.get("/skills"))
+    skill, history = await asyncio.gather(
+        api.get(f"/skills/{shown.rest}"),
+        api.get(f"/skill-history/{shown.rest}"),
+    )
+    return Rendering("skill.html", {"skill": skill, "history": history})
+
+
+async def documents(api: ApiCalls, shown: Shown) -> Rendering:
+    """MEMORY.md and DREAMS.md."""
+    name = shown.rest or "MEMORY.md"
+    try:
+        found = await api.get(f"/documents/{name}")
+    except RefusedCallError as error:
+        if error.status != 409 and shown.rest:
+            raise
+        found = {"name": name, "text": "", "missing": str(error)}
+    return Rendering("documents.html", {"document": found, "names": ("MEMORY.md", "DREAMS.md")})
+
+
+async def schedule(api: ApiCalls, _: Shown) -> Rendering:
+    """When the next dream is due, what holds it back, and the past ones by day."""
+    told, past, status = await asyncio.gather(
+        api.get("/schedule"),
+        api.get("/runs", limit=200),
+        api.get("/status"),
+    )
+    days: dict[str, list[Any]] = {}
+    for run in past["runs"]:
+        if run["kind"] == "dream":
+            days.setdefault(run["started_at"][:10], []).append(run)
+    return Rendering("schedule.html", {"told": told, "days": days, "status": status})
+
+
+async def sessions(api: ApiCalls, shown: Shown) -> Rendering:
+    """Conversations, and dreams as conversations; or one of them with its turns."""
+    if not shown.rest:
+        return Rendering("sessions.html", await api.get("/conversations"))
+    found = await api.get(f"/conversations/{shown.rest}/turns", limit=500)
+    return Rendering("session.html", {"session": shown.rest, "turns": found["turns"][::-1], "next": found["next_cursor"]})
+
+
+async def settings(api: ApiCalls, shown: Shown) -> Rendering:
+    """Options in force and who said so, switches, and topics that nothing is kept about."""
+    options, topics = await asyncio.gather(api.get("/options"), api.get("/off-limits"))
+    is_all = shown.query.get("all") == "1"
+    told = [one for one in options["options"] if is_all or one["source"] != "default"]
+    return Rendering("settings.html", {"options": told, "topics": topics["topics"], "is_all": is_all})
+
+
+VIEWS: Final[Mapping[str, View]] = {
+    "overview": overview,
+    "runs": runs,
+    "review": review,
+    "questions": questions,
+    "memories": memories,
+    "peers": peers,
+    "skills": skills,
+    "documents": documents,
+    "schedule": schedule,
+    "sessions": sessions,
+    "settings": settings,
+}
