@@ -34,7 +34,7 @@ _POLICY: Final = (
 )
 _HEADERS: Final = {
     "content-security-policy": _POLICY,
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",
     "x-frame-options": "DENY",
     "cross-origin-opener-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
@@ -73,7 +73,7 @@ class Page:
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 added = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
-                if not scope["path"].startswith("/static/"):
+                if "/static/" not in scope["path"]:
                     added.append((b"cache-control", b"no-store"))
                 message = {**message, "headers": [*message["headers"], *added]}
             await send(message)
@@ -90,7 +90,7 @@ class Page:
                 else await self.logins.enter_by_link(request.query_params["code"])
             )
             if cookie is not None:
-                answer = RedirectResponse("/", 303)
+                answer = RedirectResponse(f"{_root(request)}/", 303)
                 answer.set_cookie(
                     _COOKIE,
                     cookie,
@@ -101,31 +101,31 @@ class Page:
                 )
                 return answer
             told = "That did not log you in: the link holds once and for half an hour, a token until it expires."
-        return self._rendered("login.html", {"told": told}, 401 if told else 200)
+        return self._rendered("login.html", {"told": told, "root": _root(request)}, 401 if told else 200)
 
     async def _logout(self, request: Request) -> Response:
         found = await self._person(request)
         form = await _form(request)
         if found is not None and found[0].is_stamped(form.get("stamp", "")):
             self.logins.leave(request.cookies[_COOKIE])
-        answer = RedirectResponse("/login", 303)
+        answer = RedirectResponse(f"{_root(request)}/login", 303)
         answer.delete_cookie(_COOKIE)
         return answer
 
     async def _home(self, request: Request) -> Response:
         found = await self._person(request)
         if found is None:
-            return RedirectResponse("/login", 303)
+            return RedirectResponse(f"{_root(request)}/login", 303)
         _, caller = found
         scopes = await self._scopes(caller)
         default = str(Scope.default())
         chosen = default if default in scopes or not scopes else scopes[0]
-        return RedirectResponse(_address(chosen), 303)
+        return RedirectResponse(_address(request, chosen), 303)
 
     async def _show(self, request: Request) -> Response:
         found = await self._person(request)
         if found is None:
-            return RedirectResponse("/login", 303)
+            return RedirectResponse(f"{_root(request)}/login", 303)
         login, caller = found
         scope = "/".join(request.path_params[name] for name in ("workspace", "observer", "observed"))
         name, _, rest = request.path_params["view"].partition("/")
@@ -146,7 +146,7 @@ class Page:
     async def _act(self, request: Request) -> Response:
         found = await self._person(request)
         if found is None:
-            return RedirectResponse("/login", 303)
+            return RedirectResponse(f"{_root(request)}/login", 303)
         login, caller = found
         form, scope = await _form(request), request.path_params["scope"]
         context = await self._around(request, login, caller, scope, "")
@@ -157,24 +157,28 @@ class Page:
         try:
             done = await action(ApiCalls(self._rest, caller, scope), form)
         except RefusedCallError as error:
-            values = {**context, "problem": error.problem, "kept": form.get("text", ""), "back": _back(form, scope)}
+            values = {
+                **context,
+                "problem": error.problem,
+                "kept": form.get("text", ""),
+                "back": _back(request, form, scope),
+            }
             return self._rendered("problem.html", values, error.status)
         self._said[request.cookies[_COOKIE]] = done
-        return RedirectResponse(_back({**form, **({"back": done.to} if done.to else {})}, scope), 303)
+        return RedirectResponse(_back(request, {**form, **({"back": done.to} if done.to else {})}, scope), 303)
 
     async def _person(self, request: Request) -> tuple[Login, Caller] | None:
         return await self.logins.present(request.cookies.get(_COOKIE, ""))
 
-    async def _around(
-        self, request: Request, login: Login, caller: Caller, scope: str, view: str
-    ) -> Mapping[str, Any]:
+    async def _around(self, request: Request, login: Login, caller: Caller, scope: str, view: str) -> Mapping[str, Any]:
         """Return what every view shows around its own."""
         return {
             "stamp": login.stamp,
             "me": caller.actor.name,
             "scope": scope,
             "scopes": await self._scopes(caller),
-            "home": _address(scope),
+            "root": _root(request),
+            "home": _address(request, scope),
             "view": view,
             "may": {right.value: caller.may(right) for right in Right},
             "said": self._said.pop(request.cookies.get(_COOKIE, ""), None),
@@ -228,13 +232,18 @@ def link(home: str, *parts: str, **query: object) -> str:
     return home + "/".join(quote(part, safe="") for part in parts) + (f"?{urlencode(given)}" if given else "")
 
 
-def _address(scope: str) -> str:
-    return f"/in/{quote(scope)}/"
+def _root(request: Request) -> str:
+    """Return what stands before all addresses where the server is mounted into another app."""
+    return str(request.scope.get("root_path", ""))
 
 
-def _back(form: Mapping[str, str], scope: str) -> str:
+def _address(request: Request, scope: str) -> str:
+    return f"{_root(request)}/in/{quote(scope)}/"
+
+
+def _back(request: Request, form: Mapping[str, str], scope: str) -> str:
     """Return where to go after an action: a view of the same scope, whatever a form says."""
-    home, wanted = _address(scope), form.get("back", "")
+    home, wanted = _address(request, scope), form.get("back", "")
     return wanted if wanted.startswith(home) else home
 
 

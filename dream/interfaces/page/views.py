@@ -203,7 +203,8 @@ async def documents(api: ApiCalls, shown: Shown) -> Rendering:
     try:
         found = await api.get(f"/documents/{name}")
     except RefusedCallError as error:
-        if error.status != 409 and shown.rest:
+        # Without a workspace there are no documents; that is no fault of the address.
+        if error.problem.get("code") != "service_missing":
             raise
         found = {"name": name, "text": "", "missing": str(error)}
     return Rendering("documents.html", {"document": found, "names": ("MEMORY.md", "DREAMS.md")})
@@ -228,7 +229,9 @@ async def sessions(api: ApiCalls, shown: Shown) -> Rendering:
     if not shown.rest:
         return Rendering("sessions.html", await api.get("/conversations"))
     found = await api.get(f"/conversations/{shown.rest}/turns", limit=500)
-    return Rendering("session.html", {"session": shown.rest, "turns": found["turns"][::-1], "next": found["next_cursor"]})
+    return Rendering(
+        "session.html", {"session": shown.rest, "turns": found["turns"][::-1], "next": found["next_cursor"]}
+    )
 
 
 async def settings(api: ApiCalls, shown: Shown) -> Rendering:

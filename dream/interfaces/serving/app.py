@@ -15,6 +15,7 @@ from agentcore.errors import AgentcoreError
 from agentcore.hosting.host import Host
 from agentcore.ids import IdFactory, RandomIds
 from dream.interfaces.mcp.server import McpEndpoint
+from dream.interfaces.page import Page
 from dream.interfaces.rest.api import api
 from dream.interfaces.serving.gatekeeper import MCP, Gatekeeper
 from dream.interfaces.serving.run_desk import RunDesk
@@ -31,7 +32,7 @@ class Server:
         host: Whose memory is served, of all scopes.
         options: What is admitted.
         ids: Names attempts and imported records.
-        page: Serves everything that is neither REST nor MCP, for browsers; None for nothing.
+        page: Serves everything that is neither REST nor MCP, instead of the page for browsers.
     """
 
     def __init__(
@@ -52,9 +53,8 @@ class Server:
         routes = [Route("/healthz", _alive), Route("/readyz", self._ready), Route(MCP, self._mcp)]
         # The page comes last: whatever nobody else answers is its own.
         rest.router.routes[:0] = routes
-        if page is not None:
-            rest.mount("/", page)
-        rest.state.page = page
+        self.page = Page(rest, tokens=host.tokens, clock=host.clock)
+        rest.mount("/", self.page if page is None else page)
         self._opened = AsyncExitStack()
         self._gatekeeper = Gatekeeper(rest, tokens=host.tokens, options=admitted, clock=host.clock)
         self._app = Starlette(routes=[Mount("/", app=self._gatekeeper)], lifespan=self._lifespan)

@@ -86,9 +86,7 @@ def within_file_limit(options: ServeOptions) -> ServeOptions:
     return replace(options, connections=connections, streams=min(options.streams, int(connections * _NOT_STREAMS)))
 
 
-async def serve_http(
-    host: Host, options: ServeOptions, bound: socket.socket, *, ready: Callable[[Page], None]
-) -> None:
+async def serve_http(host: Host, options: ServeOptions, bound: socket.socket, *, ready: Callable[[Page], None]) -> None:
     """Serve an open host until a signal, or the death of one of its workers, ends it.
 
     Args:
@@ -99,8 +97,6 @@ async def serve_http(
     """
     options = within_file_limit(options)
     app = Server(host, options)
-    page = Page(app.rest, tokens=host.tokens, clock=host.clock)
-    app.rest.mount("/", page)
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -116,7 +112,7 @@ async def serve_http(
     )
     # Addresses of requests hold what was searched for: that is memory content, and no line of a log.
     logging.getLogger("uvicorn.access").setLevel(logging.CRITICAL)
-    server = _Uvicorn(config, lambda: ready(page))
+    server = _Uvicorn(config, lambda: ready(app.page))
     with stopping_on_signals(server.end):
         async with asyncio.TaskGroup() as tasks:
             watching = tasks.create_task(_end_with(host, server), name="serve-watch")

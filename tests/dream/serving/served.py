@@ -13,6 +13,7 @@ from typing import Any
 import httpx2
 
 from agentcore import AgentHostBuilder, Host
+from dream.interfaces.page import Page
 from dream.interfaces.serving.process import listening_socket, serve_http
 from dream.interfaces.serving.settings import ServeOptions
 
@@ -28,11 +29,13 @@ class Served:
         host: What it serves.
         url: Where it listens.
         client: A client with a token for everything.
+        page: What browsers see.
     """
 
     host: Host
     url: str
     client: httpx2.AsyncClient
+    page: Page
 
     @asynccontextmanager
     async def client_of(
@@ -61,16 +64,16 @@ async def served(
     made.with_memory().with_conversation_log().with_feedback().with_skills().with_wisps().with_tool_calls()
     made.with_dreaming(in_background=False)
     options = replace(ServeOptions(), **admitted)
-    ready = asyncio.Event()
+    ready = asyncio.Queue[Page]()
     with listening_socket("127.0.0.1", 0) as bound:
         url = f"http://127.0.0.1:{bound.getsockname()[1]}"
         async with made.build() as host, asyncio.TaskGroup() as tasks:
-            tasks.create_task(serve_http(host, options, bound, ready=ready.set))
-            await ready.wait()
+            tasks.create_task(serve_http(host, options, bound, ready=ready.put_nowait))
+            page = await ready.get()
             secret, _ = await host.tokens.create("everything", scopes=["*/*/*"], rights=["admin"])
             headers = {"Authorization": f"Bearer {secret}"}
             async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=60) as client:
-                yield Served(host, url, client)
+                yield Served(host, url, client, page)
             host.request_stop()
 
 

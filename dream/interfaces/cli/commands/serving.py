@@ -75,7 +75,11 @@ async def serve(
                 def is_ready(page: "Page") -> None:
                     lines = [Line(ready)]
                     if secret:
-                        lines.append(Line(f"The page, by a link that holds once: {address}/login?code={page.logins.link(secret)}"))
+                        lines.append(
+                            Line(
+                                f"The page, by a link that holds once: {address}/login?code={page.logins.link(secret)}"
+                            )
+                        )
                     session.screen.print(lines)
 
                 await serve_http(opened, options, bound, ready=is_ready)

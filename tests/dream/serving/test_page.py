@@ -1,0 +1,185 @@
+"""The page: what it shows and does, for whom, and what it refuses."""
+
+import re
+from collections.abc import AsyncIterator
+
+import httpx2
+import pytest
+from served import MEMORIES, RUNS, Served, served
+from visiting import HOME, texts, visiting
+
+from dream.interfaces.page.actions import ACTIONS
+from dream.interfaces.page.views import VIEWS
+
+HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(2)> \u202egnp.exe\u202c {{ 7 * 7 }} &amp; \"'"
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Served]:
+    async with served() as running:
+        yield running
+
+
+async def remembered(server: Served, *contents: str) -> list[str]:
+    answers = [await server.client.post(MEMORIES, json={"content": one}) for one in contents]
+    return [answer.json()["id"] for answer in answers]
+
+
+async def test_a_link_logs_in_once_and_no_page_is_shown_without_a_login(server: Served):
+    secret, _ = await server.host.tokens.create("ana", scopes=["*/*/*"], rights=["read"])
+    link = f"/login?code={server.page.logins.link(secret)}"
+    async with httpx2.AsyncClient(base_url=server.url) as client, httpx2.AsyncClient(base_url=server.url) as thief:
+        assert (await client.get(f"{HOME}memories")).headers["location"] == "/login"
+        entered = await client.get(link)
+        cookie = entered.headers["set-cookie"]
+        assert all(part in cookie for part in ("HttpOnly", "SameSite=strict", "Path=/"))
+        assert (await client.get(HOME)).status_code == 200
+        assert (await thief.get(link)).status_code == 401
+        assert (await thief.get(HOME)).headers["location"] == "/login"
+
+
+async def test_a_revoked_token_ends_its_logins(server: Served):
+    async with visiting(server, name="guest") as guest:
+        await server.host.tokens.revoke("guest")
+        assert "Log in" in await guest.see()
+
+
+async def test_nothing_on_the_page_may_run_or_load_but_its_own_files(server: Served):
+    async with visiting(server) as person:
+        for view in ("", *VIEWS):
+            answer = await person.client.get(f"{HOME}{'' if view == 'overview' else view}", follow_redirects=True)
+            policy = answer.headers["content-security-policy"]
+            assert "default-src 'none'" in policy
+            assert "unsafe" not in policy
+            assert answer.headers["cache-control"] == "no-store"
+            assert not re.search(r"<script(?![^>]*\bsrc=)|\son\w+=|style=|javascript:", answer.text)
+            assert not re.findall(r'(?:src|href|action)="(?:https?:)?//', answer.text)
+
+
+async def test_hostile_text_is_text_in_every_view(server: Served):
+    (one, _) = await remembered(server, HOSTILE, HOSTILE + "!")
+    await server.client.post("/api/v1/conversations/s1/turns", json={"role": "user", "content": HOSTILE})
+    await server.client.post("/api/v1/off-limits", json={"words": HOSTILE[:60]})
+    await server.finished(await server.client.post(RUNS, json={}))
+    run = (await server.client.get(RUNS)).json()["runs"][0]["run_id"]
+    async with visiting(server) as person:
+        views = [
+            "memories",
+            f"memories/{one}",
+            f"memories/{one}/forget",
+            "memories?q=alert",
+            f"runs/{run}",
+            "sessions/s1",
+        ]
+        views += ["questions", "settings"]
+        for view in views:
+            page = await person.see(view)
+            assert "<script>alert" not in page
+            assert "<img src=x" not in page
+        assert HOSTILE in texts(await person.see(f"memories/{one}"))
+
+
+async def test_a_person_sees_what_a_dream_did_and_takes_it_back(server: Served):
+    await remembered(server, "Ana likes tea.", "Ana  likes tea!")
+    await server.client.post(f"{MEMORIES}", json={"content": "Rui rows."})
+    run = await server.finished(await server.client.post(RUNS, json={}))
+    async with visiting(server) as person:
+        assert "Overview" in await person.see()
+        page = texts(await person.see(f"runs/{run['run_id']}"))
+        assert f"{run['changes']:,} changes" in page
+        done = await person.do("undo", run=run["run_id"], back=f"{HOME}runs/{run['run_id']}")
+        assert "Taken back" in texts(done.text)
+
+
+async def test_a_person_edits_pins_confirms_sets_aside_and_brings_back_and_is_named(server: Served):
+    (one,) = await remembered(server, "Ana likes tea.")
+    async with visiting(server, name="marta") as person:
+        tag = re.search(r'name="tag" value="([^"]*)"', await person.see(f"memories/{one}"))
+        assert tag is not None
+        fields = {"memory": one, "back": f"{HOME}memories/{one}"}
+        await person.do("edit", text="Ana likes green tea.", tag=tag[1].replace("&#34;", '"'), **fields)
+        for action, more in (("pin", {"pinned": "1"}), ("confirm", {}), ("archive", {}), ("restore", {})):
+            answer = await person.do(action, **fields, **more)
+            assert answer.status_code == 200, texts(answer.text)
+        memory = (await server.client.get(f"{MEMORIES}/{one}")).json()
+        assert (memory["content"], memory["pinned"], memory["trust"]) == ("Ana likes green tea.", True, "confirmed")
+        assert "marta" in texts(await person.see(f"memories/{one}"))
+
+
+async def test_an_edit_over_a_newer_version_is_refused_and_the_text_is_kept(server: Served):
+    (one,) = await remembered(server, "Ana likes tea.")
+    async with visiting(server) as person:
+        tag = re.search(r'name="tag" value="([^"]*)"', await person.see(f"memories/{one}"))
+        assert tag is not None
+        await server.client.patch(f"{MEMORIES}/{one}", json={"content": "Ana likes coffee."})
+        late = await person.do("edit", memory=one, text="Ana likes milk.", tag=tag[1].replace("&#34;", '"'))
+        assert late.status_code in {409, 412}
+        assert "Ana likes milk." in texts(late.text)
+        assert (await server.client.get(f"{MEMORIES}/{one}")).json()["content"] == "Ana likes coffee."
+
+
+async def test_forgetting_shows_what_goes_and_then_it_is_gone(server: Served):
+    (one,) = await remembered(server, "Ana has a scar.")
+    async with visiting(server) as person:
+        assert "Ana has a scar." in texts(await person.see(f"memories/{one}/forget"))
+        await person.do("forget", memory=one, list=f"{HOME}memories", back=f"{HOME}memories")
+        assert "scar" not in texts(await person.see("memories"))
+        assert (await server.client.get(f"{MEMORIES}/{one}")).status_code == 404
+
+
+async def test_questions_are_answered_and_an_answer_that_comes_second_is_told_so(server: Served):
+    await remembered(server, "Ana is vegetarian.", "Ana is a vegetarian!")
+    await server.finished(await server.client.post(RUNS, json={}))
+    (asked,) = (await server.client.get("/api/v1/questions")).json()["questions"]
+    kept = asked["members"][0]["id"]
+    async with visiting(server) as person:
+        assert asked["members"][1]["content"] in texts(await person.see("questions"))
+        fields = {"question": asked["id"], "how": "keep", "keep": kept, "back": f"{HOME}questions"}
+        assert "Answered" in texts((await person.do("answer", **fields)).text)
+        assert (await person.do("answer", **fields)).status_code == 409
+
+
+async def test_a_form_of_another_page_does_nothing(server: Served):
+    async with visiting(server) as person:
+        for stamp in ("", "x" * 32):
+            form = {"stamp": stamp, "text": "Ana is a spy."}
+            answer = await person.client.post(f"{HOME}do/remember", data=form)
+            assert answer.status_code == 403
+        assert (await server.client.get(MEMORIES)).json()["memories"] == []
+        foreign = await person.client.post(f"{HOME}do/remember", data={}, headers={"Origin": "https://evil.example"})
+        assert foreign.status_code == 403
+
+
+async def test_what_a_token_may_not_do_is_neither_offered_nor_done(server: Served):
+    (one,) = await remembered(server, "Ana likes tea.")
+    async with visiting(server, "read") as reader:
+        page = await reader.see(f"memories/{one}")
+        assert "/do/" not in page
+        for action in ACTIONS:
+            answer = await reader.do(action, home=HOME, memory=one) if "/do/" in page else None
+            assert answer is None
+        stamp = re.search(r'name="stamp" value="([^"]+)"', page)
+        assert stamp is not None
+        sent = await reader.client.post(f"{HOME}do/archive", data={"stamp": stamp[1], "memory": one})
+        assert sent.status_code == 403
+
+
+async def test_a_users_token_finds_no_trace_of_others(server: Served):
+    theirs = await server.client.post(f"{MEMORIES}?scope=acme/agent/ben", json={"content": "Ben has a zebrafish."})
+    await server.client.post(f"{MEMORIES}?scope=acme/agent/ana", json={"content": "Ana has a cat."})
+    home, other = "/in/acme/agent/ana/", "/in/acme/agent/ben/"
+    async with visiting(server, "read", "write", reach="acme/agent/ana") as ana:
+        assert "Ana has a cat." in texts(await ana.see("memories", home=home))
+        for view in ("", *VIEWS, f"memories/{theirs.json()['id']}"):
+            page = await ana.see("" if view == "overview" else view, home=other, status=404)
+            assert "ebrafish" not in page
+        page = await ana.see(home=home)
+        assert "agent/ben" not in page
+        assert "Ben has" not in await ana.see("memories?q=zebrafish", home=home)
+        await ana.see(f"memories/{theirs.json()['id']}", home=home, status=404)
+
+
+async def test_an_address_of_nothing_is_told_so(server: Served):
+    async with visiting(server) as person:
+        for view in ("nothing", "memories/no-such", "runs/no-such", "skills/none", "static/../../etc/passwd"):
+            assert "nothing here" in texts(await person.see(view, status=404))

@@ -1,0 +1,142 @@
+"""A person at a real browser: keys, a narrow screen, no request to anywhere else, and nothing that shuts people out."""
+
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from served import MEMORIES, RUNS, Served, served
+
+from dream.interfaces.page.views import VIEWS
+
+playwright = pytest.importorskip(
+    "playwright.async_api", reason="the page is tried with playwright, which is not installed"
+)
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine to try the page with")
+
+SIZES = {"desk": (1280, 900), "phone": (390, 844)}
+
+
+@dataclass
+class Browser:
+    """A tab, and what it complained of.
+
+    Args:
+        tab: Playwright's page.
+        home: The first view.
+        faults: Errors of the console, requests to elsewhere, and such as failed.
+    """
+
+    tab: Any
+    home: str = ""
+    faults: list[str] = field(default_factory=list[str])
+
+    async def to(self, view: str = "") -> None:
+        answer = await self.tab.goto(f"{self.home}{view}")
+        assert answer.status == 200, view
+
+    async def says(self) -> str:
+        return str(await self.tab.inner_text("main"))
+
+
+@asynccontextmanager
+async def browsing(server: Served, size: str = "desk") -> AsyncIterator[Browser]:
+    """Open a browser and log in by the link that is printed."""
+    secret, _ = await server.host.tokens.create("person", scopes=["*/*/*"], rights=["admin"])
+    width, height = SIZES[size]
+    async with playwright.async_playwright() as started:
+        chromium = await started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        tab = await chromium.new_page(viewport={"width": width, "height": height})
+        browser = Browser(tab)
+        tab.on("console", lambda said: browser.faults.append(said.text) if said.type == "error" else None)
+        tab.on("pageerror", lambda error: browser.faults.append(str(error)))
+        tab.on("request", lambda sent: None if sent.url.startswith(server.url) else browser.faults.append(sent.url))
+        await tab.goto(f"{server.url}/login?code={server.page.logins.link(secret)}")
+        browser.home = tab.url
+        yield browser
+        await chromium.close()
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Served]:
+    async with served() as running:
+        for content in ("Ana is vegetarian.", "Ana is a vegetarian!", "Rui rows.", "Rui  rows!", "Ana's cat is Miso."):
+            await running.client.post(MEMORIES, json={"content": content})
+        await running.client.post("/api/v1/conversations/s1/turns", json={"role": "user", "content": "I like tea."})
+        await running.finished(await running.client.post(RUNS, json={}))
+        yield running
+
+
+async def test_a_person_finds_what_changed_and_undoes_it_by_keys_alone(server: Served):
+    async with browsing(server) as browser:
+        keys = browser.tab.keyboard
+        for key in "gd":
+            await keys.press(key)
+        await browser.tab.wait_for_url("**/runs")
+        for key in ("j", "Enter"):
+            await keys.press(key)
+        await browser.tab.wait_for_url("**/runs/*")
+        assert "Undo the whole run" in await browser.says()
+        await keys.press("j")
+        await keys.press("u")
+        await browser.tab.wait_for_selector("text=Taken back")
+        assert browser.faults == []
+
+
+async def test_a_person_searches_edits_forgets_and_answers(server: Served):
+    async with browsing(server) as browser:
+        tab = browser.tab
+        await browser.to("memories")
+        await tab.keyboard.press("/")
+        await tab.keyboard.type("cat")
+        await tab.wait_for_selector("#list >> text=1 found, the best first")
+        assert "Rui" not in await tab.inner_text("#list")
+        await tab.click("#list >> text=Ana's cat is Miso.")
+        await tab.click("summary >> text=Edit")
+        await tab.fill("#text", "Ana's cat is called Miso.")
+        await tab.click("text=Save")
+        await tab.wait_for_selector("text=Changed.")
+        await tab.click("text=Forget for good …")
+        await tab.click("button >> text=Forget for good")
+        await tab.wait_for_selector("text=Forgotten for good")
+        assert "Miso" not in await browser.says()
+        await browser.to("questions")
+        await tab.click("text=This holds >> nth=0")
+        await tab.wait_for_selector("text=Answered.")
+        assert browser.faults == []
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_every_view_fits_the_screen_and_shuts_nobody_out(server: Served, size: str):
+    axe = pytest.importorskip("axe_playwright_python.async_playwright", reason="axe is not installed").Axe()
+    async with browsing(server, size) as browser:
+        memory = (await server.client.get(MEMORIES)).json()["memories"][0]["id"]
+        run = (await server.client.get(RUNS)).json()["runs"][0]["run_id"]
+        views = [
+            *("" if one == "overview" else one for one in VIEWS),
+            f"memories/{memory}",
+            f"runs/{run}",
+            "sessions/s1",
+        ]
+        for view in views:
+            await browser.to(view)
+            wide = await browser.tab.evaluate("document.documentElement.scrollWidth > innerWidth")
+            assert not wide, f"{view} is wider than the screen"
+            # The policy of the page keeps what is not its own from running in it, axe as well: it is put in from outside.
+            found = (await axe.run(browser.tab)).response["violations"]
+            serious = [
+                (one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in {"serious", "critical"}
+            ]
+            assert serious == [], view
+        assert browser.faults == []
+
+
+async def test_a_dark_screen_is_dark(server: Served):
+    async with browsing(server) as browser:
+        await browser.tab.emulate_media(color_scheme="dark")
+        await browser.to("memories")
+        back = await browser.tab.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert sum(int(part) for part in back.removeprefix("rgb(").removesuffix(")").split(",")) < 150
