@@ -21,7 +21,7 @@ from agentcore.hosting.tokens import AccessTokens
 from dream.interfaces.page.actions import ACTIONS, Done
 from dream.interfaces.page.api_calls import ApiCalls, RefusedCallError
 from dream.interfaces.page.logins import LOGIN_HOLDS, Login, Logins
-from dream.interfaces.page.views import VIEWS, Shown
+from dream.interfaces.page.views import VIEWS, Shown, nowhere
 from dream.interfaces.page.word_diff import changed_fields, word_diff
 from dream.interfaces.serving.caller import Caller, NotAllowedError
 
@@ -130,12 +130,9 @@ class Page:
         scope = "/".join(request.path_params[name] for name in ("workspace", "observer", "observed"))
         name, _, rest = request.path_params["view"].partition("/")
         context = await self._around(request, login, caller, scope, name or "overview")
-        view = VIEWS.get(name or "overview")
+        asked = Shown(rest, dict(request.query_params), self._clock.now())
         try:
-            if view is None:
-                raise RefusedCallError({"status": 404, "detail": "There is no such view."})
-            api = ApiCalls(self._rest, caller, scope)
-            shown = await view(api, Shown(rest, dict(request.query_params), self._clock.now()))
+            shown = await VIEWS.get(name or "overview", nowhere)(ApiCalls(self._rest, caller, scope), asked)
         except (RefusedCallError, NotAllowedError) as error:
             problem = error.problem if isinstance(error, RefusedCallError) else {"status": 404, "detail": _UNKNOWN}
             # What a token does not reach is not told apart from what is not there.
@@ -206,8 +203,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= {"when": when, "day": lambda text: when(text)[:10], "thousands": lambda value: f"{value:,}"}
-    found.globals |= {"word_diff": word_diff, "changed_fields": changed_fields, "link": link}
+    found.filters.update(when=when, day=_day, thousands=_thousands)
+    found.globals.update(word_diff=word_diff, changed_fields=changed_fields, link=link)
     return found
 
 
@@ -219,6 +216,14 @@ def when(text: str | None) -> str:
         ('2025-05-08 18:02', '')
     """
     return "" if not text else f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M}"
+
+
+def _day(text: str | None) -> str:
+    return when(text)[:10]
+
+
+def _thousands(value: int) -> str:
+    return f"{value:,}"
 
 
 def link(home: str, *parts: str, **query: object) -> str:

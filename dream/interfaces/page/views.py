@@ -242,6 +242,11 @@ async def settings(api: ApiCalls, shown: Shown) -> Rendering:
     return Rendering("settings.html", {"options": told, "topics": topics["topics"], "is_all": is_all})
 
 
+async def nowhere(api: ApiCalls, shown: Shown) -> Rendering:  # noqa: ARG001 - as all views
+    """Refuse what is no view."""
+    raise RefusedCallError({"status": 404, "detail": "There is no such view."})
+
+
 VIEWS: Final[Mapping[str, View]] = {
     "overview": overview,
     "runs": runs,

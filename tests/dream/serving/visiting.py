@@ -1,7 +1,7 @@
 """Somebody who visits the page without a browser: cookies, forms, and what stands in them."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from html import unescape
@@ -38,7 +38,9 @@ class Visitor:
 
 
 @asynccontextmanager
-async def visiting(server: Served, *rights: str, reach: str = "*/*/*", name: str = "visitor") -> AsyncIterator[Visitor]:
+async def visiting(
+    server: Served, *rights: str, reach: str = "*/*/*", name: str = "visitor"
+) -> AsyncGenerator[Visitor]:
     """Log somebody in by a link, with rights of their own."""
     secret, _ = await server.host.tokens.create(name, scopes=[reach], rights=rights or ("admin",))
     async with httpx2.AsyncClient(base_url=server.url, timeout=60) as client:
