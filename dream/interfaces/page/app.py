@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import parse_qsl, quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader
@@ -134,10 +134,11 @@ class Page:
         try:
             shown = await VIEWS.get(name or "overview", nowhere)(ApiCalls(self._rest, caller, scope), asked)
         except (RefusedCallError, NotAllowedError) as error:
-            problem = error.problem if isinstance(error, RefusedCallError) else {"status": 404, "detail": _UNKNOWN}
+            status = error.status if isinstance(error, RefusedCallError) else 404
             # What a token does not reach is not told apart from what is not there.
-            status = 404 if problem["status"] == 403 and caller.may(Right.READ) else problem["status"]
-            return self._rendered("problem.html", {**context, "problem": {**problem, "status": status}}, status)
+            status = 404 if status == 403 and caller.may(Right.READ) else status
+            detail = _UNKNOWN if status == 404 else str(error)
+            return self._rendered("problem.html", {**context, "problem": {"status": status, "detail": detail}}, status)
         return self._rendered(shown.template, {**context, **shown.values})
 
     async def _act(self, request: Request) -> Response:
@@ -203,8 +204,10 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters.update(when=when, day=_day, thousands=_thousands)
-    found.globals.update(word_diff=word_diff, changed_fields=changed_fields, link=link)
+    filters = cast("dict[str, Any]", found.filters)
+    filters |= {"when": when, "day": _day, "thousands": _thousands}
+    known = cast("dict[str, Any]", found.globals)
+    known |= {"word_diff": word_diff, "changed_fields": changed_fields, "link": link}
     return found
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Self
+from typing import Final, Self
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -17,9 +17,12 @@ from agentcore.ids import IdFactory, RandomIds
 from dream.interfaces.mcp.server import McpEndpoint
 from dream.interfaces.page import Page
 from dream.interfaces.rest.api import api
-from dream.interfaces.serving.gatekeeper import MCP, Gatekeeper
+from dream.interfaces.serving.gatekeeper import MCP, Gatekeeper, is_guarded, path_of
 from dream.interfaces.serving.run_desk import RunDesk
 from dream.interfaces.serving.settings import ServeOptions
+
+_ALIVE: Final = "/healthz"
+_READY: Final = "/readyz"
 
 
 class Server:
@@ -50,13 +53,12 @@ class Server:
         rest = api()
         rest.state.host, rest.state.run_desk = host, self._run_desk
         rest.state.ids, rest.state.new_id = names, names.new
-        routes = [Route("/healthz", _alive), Route("/readyz", self._ready), Route(MCP, self._mcp)]
-        # The page comes last: whatever nobody else answers is its own.
+        routes = [Route(path, answer) for path, answer in ((_ALIVE, _alive), (_READY, self._ready), (MCP, self._mcp))]
         rest.router.routes[:0] = routes
         self.page = Page(rest, tokens=host.tokens, clock=host.clock)
-        rest.mount("/", self.page if page is None else page)
+        self._for_browsers = page or self.page
         self._opened = AsyncExitStack()
-        self._gatekeeper = Gatekeeper(rest, tokens=host.tokens, options=admitted, clock=host.clock)
+        self._gatekeeper = Gatekeeper(self._answer, tokens=host.tokens, options=admitted, clock=host.clock)
         self._app = Starlette(routes=[Mount("/", app=self._gatekeeper)], lifespan=self._lifespan)
         self.rest = rest
 
@@ -66,6 +68,11 @@ class Server:
             await self._app(scope, receive, send)
         else:
             await self._gatekeeper(scope, receive, send)
+
+    async def _answer(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        path = path_of(scope)
+        is_for_programs = is_guarded(path) or path in {_ALIVE, _READY}
+        await (self.rest if is_for_programs else self._for_browsers)(scope, receive, send)
 
     async def __aenter__(self) -> Self:
         """Begin to answer over MCP; REST needs no beginning."""

@@ -67,7 +67,7 @@ class Gatekeeper:
             if scope["method"] == "OPTIONS" and origin is not None:
                 await _Preflight(origin).answer(send)
                 return
-            path = _path_of(scope)
+            path = path_of(scope)
             if is_guarded(path):
                 scope[SCOPE_KEY] = await self._caller(headers)
                 self._meter(scope[SCOPE_KEY])
@@ -216,11 +216,11 @@ def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
     return [(name.lower().encode(), value.encode("latin-1")) for name, value in headers.items()]
 
 
-def _path_of(scope: AsgiScope) -> str:
+def path_of(scope: AsgiScope) -> str:
     """Return the path within this app, which may be mounted below a prefix.
 
     Example:
-        >>> _path_of({"path": "/memory/mcp", "root_path": "/memory"}), _path_of({"path": "/mcp"})
+        >>> path_of({"path": "/memory/mcp", "root_path": "/memory"}), path_of({"path": "/mcp"})
         ('/mcp', '/mcp')
     """
     path: str = scope["path"]

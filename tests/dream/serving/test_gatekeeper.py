@@ -248,6 +248,10 @@ async def test_a_page_answers_whatever_is_neither_rest_nor_mcp_and_needs_no_toke
             assert (await client.get(path)).status_code == 401
         assert (await client.get("/healthz")).text == "ok\n"
         assert (await client.get("/", headers={"Host": "memory.evil.example"})).status_code == 421
+        secret, _ = await host.tokens.create("known", scopes=["*/*/*"], rights=["read"])
+        client.headers["Authorization"] = f"Bearer {secret}"
+        assert (await client.get("/api/v1/nothing")).json()["code"] == "unknown_route"
+        assert (await client.delete("/api/v1/status")).status_code == 405
 
 
 async def test_no_secret_and_no_content_enters_the_log(server: Served, caplog: pytest.LogCaptureFixture):
