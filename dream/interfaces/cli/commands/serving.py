@@ -69,20 +69,10 @@ async def serve(
             ) as opened:
                 told = await _prepared_token(session, opened, host, is_local=host in LOOPBACK)
                 address = f"http://{f'[{host}]' if ':' in host else host}:{bound.getsockname()[1]}"
-                ready = f"Serving {session.data_dir} at {address} (REST below /api/v1, MCP at /mcp){told}"
                 secret = await _own_secret(session) if host in LOOPBACK else ""
-
-                def is_ready(page: "Page") -> None:
-                    lines = [Line(ready)]
-                    if secret:
-                        lines.append(
-                            Line(
-                                f"The page, by a link that holds once: {address}/login?code={page.logins.link(secret)}"
-                            )
-                        )
-                    session.screen.print(lines)
-
-                await serve_http(opened, options, bound, ready=is_ready)
+                await serve_http(
+                    opened, options, bound, ready=lambda page: _tell_ready(session, address, told, page, secret)
+                )
 
 
 async def mcp(
@@ -116,6 +106,13 @@ async def _dream_alone(session: CommandSession) -> None:
         with stopping_on_signals(opened.request_stop):
             session.screen.print([Line(f"Dreaming for {session.data_dir}, without HTTP")])
             await opened.wait_for_shutdown()
+
+
+def _tell_ready(session: CommandSession, address: str, told: str, page: "Page", secret: str) -> None:
+    lines = [f"Serving {session.data_dir} at {address} (REST below /api/v1, MCP at /mcp){told}"]
+    if secret:
+        lines.append(f"The page, by a link that holds once: {address}/login?code={page.logins.link(secret)}")
+    session.screen.print([Line(line) for line in lines])
 
 
 async def _own_secret(session: CommandSession) -> str:
