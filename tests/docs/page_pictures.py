@@ -20,14 +20,27 @@ from dream.interfaces.benchmark.recordings import Quotes, RecordedClient, Record
 from dream.interfaces.benchmark.samples import read_questions
 from dream.interfaces.benchmark.trial import AFTERWARDS, StandingClock, import_sample
 from dream.interfaces.page import Page
+from dream.interfaces.page.views import VIEWS
 from dream.interfaces.serving.process import listening_socket, serve_http
 from dream.interfaces.serving.settings import ServeOptions
-from dream.options import DreamOptions, VerificationMode
+from dream.options import DreamOptions
 
 _ROOT: Final = Path(__file__).parents[2]
 _TALKS: Final = _ROOT / "tests/data/talks"
 _IMAGES: Final = _ROOT / "docs/images"
-_VIEWS: Final = ("", "runs", "review", "questions", "memories", "peers", "skills", "documents", "schedule", "sessions", "settings")
+_VIEWS: Final = (
+    "",
+    "runs",
+    "review",
+    "questions",
+    "memories",
+    "peers",
+    "skills",
+    "documents",
+    "schedule",
+    "sessions",
+    "settings",
+)
 _SIZES: Final = {1280: 860, 390: 844}
 
 
@@ -35,7 +48,7 @@ async def _pictures(host: Host, url: str, page: Page) -> None:
     secret, _ = await host.tokens.create("pictures", scopes=["*/*/*"], rights=["admin"])
     run = (await host.dreams.runs(limit=50))[-1].run_id
     best = (await host.memory.recall("hip operation", 1))[0].entry.id
-    views = {name or "overview": name for name in _VIEWS} | {
+    views = {name: "" if name == "overview" else name for name in VIEWS} | {
         "run": f"runs/{run}?pass=memory-consolidation",
         "search": "memories?q=hip+operation&explain=true",
         "memory": f"memories/{best}",

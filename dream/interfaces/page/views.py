@@ -186,6 +186,16 @@ async def peers(api: ApiCalls, _: Shown) -> Rendering:
     return Rendering("peers.html", {"card": card, "concluded": concluded})
 
 
+async def hypotheses(api: ApiCalls, shown: Shown) -> Rendering:
+    """What may be so: unproven, and no memories."""
+    status = shown.query.get("status", "")
+    found = await api.get("/dreams", limit=_PAGE, status=status, cursor=shown.query.get("cursor"))
+    return Rendering(
+        "hypotheses.html",
+        {"hypotheses": found["data"]["items"], "next": found["data"]["next_cursor"], "status": status},
+    )
+
+
 async def skills(api: ApiCalls, shown: Shown) -> Rendering:
     """The catalogue; or one skill with its versions."""
     if not shown.rest:
@@ -254,6 +264,7 @@ VIEWS: Final[Mapping[str, View]] = {
     "questions": questions,
     "memories": memories,
     "peers": peers,
+    "hypotheses": hypotheses,
     "skills": skills,
     "documents": documents,
     "schedule": schedule,
