@@ -33,9 +33,13 @@ class SyncServices:
 
             @wraps(found)
             def call(*args: Any, **kwargs: Any) -> Any:
-                return self._wait(found(*args, **kwargs))
+                return self._waiting(self._wait(found(*args, **kwargs)))
 
             return call
+        return self._waiting(found)
+
+    def _waiting(self, found: Any) -> Any:
+        """Return a service, or a session, whose calls wait too; anything else as it is."""
         is_a_service = type(found).__module__.split(".")[0] in {"agentcore", "dream"} and _has_coroutines(found)
         return SyncServices(found, self._wait) if is_a_service else found
 

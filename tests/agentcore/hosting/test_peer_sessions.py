@@ -8,7 +8,7 @@ from itertools import permutations
 import pytest
 from peering import Company, peer, scope_of
 
-from agentcore import AgentHostBuilder, Scope
+from agentcore import AgentHostBuilder, Scope, SyncHost
 from agentcore.domain import SourceKind, SourceRef, Status
 from agentcore.errors import InvalidOptionsError, InvalidScopeError, UnknownRecordError
 from agentcore.stores import Origin
@@ -337,3 +337,11 @@ async def test_bad_peers_are_refused(company: Company):
         await talk.add(peer("ben", others=None))  # pyright: ignore[reportArgumentType]
     with pytest.raises(InvalidOptionsError):
         await talk.append("ana", "Hello.", learning="yes")
+
+
+def test_a_sync_host_holds_sessions_of_peers_too():
+    with SyncHost(AgentHostBuilder(None).with_memory().with_conversation_log().build()) as host:
+        talk = host.session("s1", peers=["ana", peer("ben", others=True)])
+        said = talk.append("ana", SAID)
+        assert (said.content, said.observers) == (SAID, ("ben",))
+        assert [one.name for one in talk.remove("ben").peers] == ["ana"]
