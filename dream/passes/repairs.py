@@ -7,11 +7,13 @@ from typing import Any, Final, Generic, TypeVar, cast
 
 import orjson
 
+from agentcore.domain.evidence import SourceKind
 from agentcore.llm.chat import ChatRequest, ResponseFormat
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
 from dream.domain.rounds import Answer
 from dream.domain.step import Batch
+from dream.domain.verification import Assertion
 from dream.guards.secrets import secret_in
 from dream.passes.answers import bare_handle
 from dream.passes.prompts import fenced, quoted, system_text
@@ -169,6 +171,19 @@ def handles_in(items: Iterable[object]) -> frozenset[str]:
             bare_handle(one) for one in (*fields, *listed) if isinstance(one, str) and _HANDLE.fullmatch(one.strip())
         }
     return frozenset(found)
+
+
+def naming_handles(assertion: Assertion, batch: Batch) -> frozenset[str]:
+    """Return the handles of turns that a reader was shown for a name: beside the cited ones, and not next to them."""
+    numbered = {record_id: place for place, record_id in enumerate(batch.record_ids, 1)}
+    places = {
+        line: numbered[line.source.id]
+        for line in assertion.evidence
+        if line.source is not None and line.source.kind is SourceKind.TURN and line.source.id in numbered
+    }
+    cited = [place for line, place in places.items() if not line.is_beside]
+    beside = (place for line, place in places.items() if line.is_beside)
+    return frozenset(f"t{place}" for place in beside if all(abs(place - one) > 1 for one in cited))
 
 
 def _with_numbers(given: Sequence[object], told: Sequence[int], count: int) -> Iterator[tuple[int | None, object]]:

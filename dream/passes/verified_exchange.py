@@ -16,7 +16,15 @@ from dream.options import VerificationMode
 from dream.passes.exchange_state import ExchangeState, Item, Settled
 from dream.passes.host_verifier import host_verifier
 from dream.passes.protocol import ModelContext
-from dream.passes.repairs import handles_in, items_of, put_right, repair_question, repairable, with_texts
+from dream.passes.repairs import (
+    handles_in,
+    items_of,
+    naming_handles,
+    put_right,
+    repair_question,
+    repairable,
+    with_texts,
+)
 from dream.passes.second_reading import VerificationCall
 
 R = TypeVar("R")
@@ -270,7 +278,10 @@ class VerifiedExchange(Generic[R]):
         if not told:
             return None
         items = items_of(stand.answer, self.name)
-        cited = handles_in(items[one.place - 1] for one in told if one.place is not None)
+        numbers = [one.place for one in told if one.place is not None]
+        cited = handles_in(items[number - 1] for number in numbers)
+        read = (stand.items[number].assertion for number in numbers if number in stand.items)
+        cited |= frozenset[str]().union(*(naming_handles(one, self.batch) for one in read if one is not None))
         request = await self.question(cited or None)
         asked = request and repair_question(request, self.context, told, items, self.name)
         return asked and NextRound(asked, RoundKind.REPAIR, at_most=self.repairs)

@@ -15,6 +15,7 @@ from dream.domain.verification import EvidenceLine
 from dream.guards.detail import DetailKind
 from dream.guards.details import Details, measures_of
 from dream.guards.relative_dates import DateMention, DateReading, day_of, nearest_years, relative_dates
+from dream.passes.conversation.naming import naming_turns
 from dream.passes.conversation.quotes import holds_quote, on_one_line
 from dream.passes.conversation.sentences import sentences_in
 from dream.passes.prompts import PromptTurn
@@ -139,7 +140,7 @@ def evidence_of(claim: Claim, shown: Mapping[str, PromptTurn], known: frozenset[
         tuple(one.turn for one in valid),
         next((turn for turn in holders if turn.role == "user"), holders[0]),
         on_one_line(quote),
-        beside_of(valid, shown),
+        beside_of(valid, shown, claim.content),
     )
 
 
@@ -172,13 +173,16 @@ def _is_later(one: PromptTurn, other: PromptTurn) -> bool:
     return one.turn.role == "user" and one.turn.session_id == other.turn.session_id and one.place > other.place
 
 
-def beside_of(cited: Sequence[PromptTurn], shown: Mapping[str, PromptTurn]) -> tuple[EvidenceLine, ...]:
-    """Return what was said right before and after each of the cited turns, as it is shown to a verifier."""
+def beside_of(
+    cited: Sequence[PromptTurn], shown: Mapping[str, PromptTurn], content: str = ""
+) -> tuple[EvidenceLine, ...]:
+    """Return what was said right before and after each of the cited turns, and where names of a statement stand."""
     places = {one.place for one in cited}
-    found: dict[int, EvidenceLine] = {}
+    said = [one for one in shown.values() if is_evidence(one.turn)]
+    found = {one.place: _beside(one.turn, text) for one, text in naming_turns(content, cited, said)}
     for before, after in adjacent(shown.values()):
         if after.place in places and before.place not in places:
-            found[before.place] = _beside(before.turn, before.turn.content[-_BEFORE:])
+            found.setdefault(before.place, _beside(before.turn, before.turn.content[-_BEFORE:]))
         if before.place in places and after.place not in places:
             found.setdefault(after.place, _beside(after.turn, after.turn.content[:_AFTER]))
     return tuple(found[place] for place in sorted(found))

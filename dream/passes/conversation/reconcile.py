@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import compress
 from typing import Any, ClassVar, Final, Generic, Self
 
 import orjson
@@ -70,11 +71,13 @@ class KnownEntries:
 
     Args:
         entries: Active entries of equal text, made of the same turns, or named by their handle; oldest first.
+        elsewhere: The same of other categories than are reconciled.
         forgotten: When texts were forgotten that the statements say, by fold key.
         speakers: Who said the entries that statements contradict, by their ids, as far as turns show it.
     """
 
     entries: tuple[MemoryEntry, ...] = ()
+    elsewhere: tuple[MemoryEntry, ...] = ()
     forgotten: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
     speakers: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
 
@@ -88,13 +91,14 @@ class KnownEntries:
         found |= {entry.id: entry for entry in view.entries.derived_from(SourceKind.TURN.value, *turn_ids)}
         named = [one.entry_id for one in statements if isinstance(one, Reinforcement)]
         found |= {entry.id: entry for entry in view.entries.get_many(named)}
-        wanted = [
-            entry
-            for entry in found.values()
-            if entry.is_active and (within is None or is_under(entry.category, (within,)))
-        ]
-        ordered = sorted(wanted, key=lambda entry: (entry.created_at, entry.recorded_at, entry.id))
-        return cls(tuple(ordered), view.forgotten.since(keys))
+        active = [entry for entry in found.values() if entry.is_active]
+        ordered = sorted(active, key=lambda entry: (entry.created_at, entry.recorded_at, entry.id))
+        inside = [within is None or is_under(entry.category, (within,)) for entry in ordered]
+        return cls(
+            entries=tuple(compress(ordered, inside)),
+            elsewhere=tuple(entry for entry, is_inside in zip(ordered, inside, strict=True) if not is_inside),
+            forgotten=view.forgotten.since(keys),
+        )
 
 
 @dataclass(slots=True)

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import ClassVar, Final, Self, TypeVar, cast
 
+import regex
+
 from agentcore.domain.conversation import Turn
 from agentcore.domain.evidence import SourceRef
 from agentcore.domain.memory import Level, MemoryEntry
@@ -28,6 +30,10 @@ _LONGEST: Final = 2_000
 MOST_WORDS: Final = 25
 """Words of a statement at most: a longer one makes more than one claim."""
 _MOST_CHARACTERS: Final = 300
+_QUOTED: Final = regex.compile(
+    r"[\"\u201c\u201d\u201e\u00ab\u00bb\u300c][^\"\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d]*[\"\u201c\u201d\u00ab\u00bb\u300d]"
+)
+_STOPS: Final = regex.compile(r"[.!?\u2026\u061f\u3002\uff01\uff1f]")
 _MOST_TAGS: Final = 12
 DEFAULT_BASE: Final = 0.5
 _STEP: Final = 0.01
@@ -187,19 +193,21 @@ def judged_by_words(value: S, rules: StatementRules) -> Item[S]:
     lines = value.evidence.lines()
     said = [evidence_text(line) for line in lines if not line.is_beside]
     found = judge(value.content, said, beside=rules.shown, vocabulary=rules.vocabulary)
+    assertion = Assertion(text=value.content, evidence=lines)
     refusal = split_up(value.label, value.content)
     if refusal is None and found.verdict is Verdict.REFUTED:
         refusal = Refusal(Refused.INVENTED_DETAIL, f"{value.label}: {', '.join(map(str, found.details))}")
     if refusal is not None:
-        return Item(number=value.number, value=value, verdict=Verdict.REFUTED, refusal=refusal.at(value.number))
+        refused = refusal.at(value.number)
+        return Item(number=value.number, value=value, verdict=Verdict.REFUTED, assertion=assertion, refusal=refused)
     is_read = rules.reads_all or found.verdict is Verdict.UNDECIDED
-    assertion = Assertion(text=value.content, evidence=lines) if is_read else None
-    return Item(number=value.number, value=value, verdict=found.verdict, assertion=assertion)
+    return Item(number=value.number, value=value, verdict=found.verdict, assertion=assertion if is_read else None)
 
 
 def split_up(label: str, content: str) -> Refusal | None:
     """Return a refusal of a statement that makes more than one claim, as far as its length and its stops tell."""
-    pieces = sentences_of(content)
+    # What somebody is quoted with may have stops of its own.
+    pieces = sentences_of(_QUOTED.sub(lambda said: _STOPS.sub(" ", said.group()), content))
     # A stop behind a number may belong to it, as in "14. April".
     words, sentences = len(content.split()), 1 + sum(not one[-2:-1].isdigit() for one in pieces[:-1])
     if words <= MOST_WORDS and len(content) <= _MOST_CHARACTERS and sentences == 1:

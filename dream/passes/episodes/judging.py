@@ -7,13 +7,17 @@ from typing import ClassVar, Final
 
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import Level, MemoryEntry
+from agentcore.domain.subject_time import compatible
 from agentcore.domain.text import clean_tags
 from dream.domain.built_in_passes import EPISODE_EXTRACTION
 from dream.domain.proposal import Refusal
+from dream.domain.reasons import Refused
+from dream.guards.names import Vocabulary
 from dream.guards.secrets import secret_in
+from dream.guards.verdict import EvidenceText, Verdict, judge
 from dream.passes.conversation.evidence import EvidenceTimes, TurnEvidence, subject_time_of
 from dream.passes.conversation.quotes import holds_quote
-from dream.passes.conversation.reconcile import Reconciler, Reinforcement
+from dream.passes.conversation.reconcile import EntryDraft, Reconciler, Reinforcement
 from dream.passes.conversation.statement import (
     StatementRules,
     TurnStatement,
@@ -25,6 +29,7 @@ from dream.passes.conversation.statement import (
     usable_tags,
 )
 from dream.passes.episodes.prompt import EpisodeItem, EventType
+from dream.passes.terms import terms_of
 
 EPISODES: Final = EPISODE_EXTRACTION.categories[0]
 """The category of episodes, with the type of event below it."""
@@ -152,6 +157,14 @@ class EpisodeReconciler(Reconciler[Episode]):
         is_alike = is_equal or entry.metadata.get("event_type") == statement.event_type
         return is_alike and Reconciler[Episode].is_same(self, statement, entry, is_equal=is_equal)
 
+    def refusal(self, statement: JudgedEpisode, draft: EntryDraft[Episode] | None) -> Refusal | None:
+        """Return why an episode must not be remembered: also where a fact of the same turns tells all of it."""
+        found = Reconciler[Episode].refusal(self, statement, draft)
+        if found is not None or draft is not None or isinstance(statement, Reinforcement):
+            return found
+        told = any(_is_told_by(statement, entry, self.vocabulary) for entry in self.known.elsewhere)
+        return Refusal(Refused.ALREADY_KNOWN, statement.label) if told else None
+
     def with_observation(self, entry: MemoryEntry, fresh: Sequence[Turn]) -> MemoryEntry:
         """Return an episode that counts once more for each session that is not counted yet."""
         known, sessions = counted(entry), sessions_of(fresh)
@@ -160,3 +173,14 @@ class EpisodeReconciler(Reconciler[Episode]):
             own_count=entry.own_count + len(sessions - known),
             metadata={**entry.metadata, SESSIONS: joined(known | sessions)},
         )
+
+
+def _is_told_by(episode: Episode, entry: MemoryEntry, vocabulary: Vocabulary) -> bool:
+    """Tell whether an entry made of the same turns has every word of an episode, and none of its values differs."""
+    return (
+        not set(entry.sources).isdisjoint(episode.sources)
+        and compatible(entry.subject_time, episode.subject_time)
+        and set(terms_of(episode.content)) <= set(terms_of(entry.content))
+        and judge(episode.content, [EvidenceText(text=entry.content)], vocabulary=vocabulary).verdict
+        is not Verdict.REFUTED
+    )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import orjson
 import pytest
 from diary import again, an_episode, answer, diary, tell
 from dreaming import DAY, NOW, World, codes
@@ -12,6 +13,7 @@ from agentcore.llm import ChatRequest
 from dream.domain import PassOutcome
 from dream.options import EpisodeOptions
 from dream.passes.episodes import EpisodeExtraction, counted
+from dream.passes.fact_mining import FactMining
 from dream.stores import dream_stores
 
 ROOF = an_episode("Ana decided to tile the roof.", "t1", quote="we will tile the roof")
@@ -269,3 +271,24 @@ async def test_an_episode_that_went_meanwhile_is_stale(world: World):
     heard = answering(world)
     heard.chat = Going()
     assert codes((await heard.run_passes(context)).passes[0]) == ["stale_source"]
+
+
+FACT = {"content": "Ana decided on Friday to tile the roof.", "category": "home", "tags": [], "sourceTurns": ["t1"]}
+
+
+@pytest.mark.parametrize(
+    ("fact", "is_told"),
+    [
+        (FACT, True),
+        (FACT | {"content": "Ana decided on Friday to paint the roof."}, False),
+        (FACT | {"sourceTurns": ["t2"], "content": "Ana decided to tile the roof."}, False),
+    ],
+    ids=["told", "something else", "another turn"],
+)
+async def test_an_episode_that_a_fact_of_its_turns_tells_whole_is_known_already(
+    world: World, fact: dict[str, Any], is_told: bool
+):
+    await talk(world, f"On Friday I painted. {SAID}", f"Once more: {SAID}")
+    await answering(world, orjson.dumps({"facts": [fact]}).decode()).run_passes(FactMining())
+    report = await tell(world, ROOF)
+    assert (codes(report), len(await diary(world))) == ((["already_known"], 0) if is_told else ([], 1))

@@ -336,3 +336,10 @@ async def test_what_an_assistant_said_counts_only_where_a_later_turn_of_the_pers
     report = await mine(world, fact, fact | {"sourceTurns": ["t2", "t3"]})
     assert codes(report) == ["quote_not_found"]
     assert contents(await world.active()) == ["Ana works at Norte."]
+
+
+async def test_what_somebody_is_quoted_with_may_have_stops_of_its_own(world: World):
+    said = 'Rui told me: "We do that. Promised." So be it.'
+    await talk(world, said)
+    await mine(world, a_fact('Ana says that Rui told her: "We do that. Promised."', quote="We do that. Promised."))
+    assert contents(await world.active()) == ['Ana says that Rui told her: "We do that. Promised."']
