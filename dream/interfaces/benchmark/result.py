@@ -33,6 +33,10 @@ class Cost:
         calls: Model calls, failed ones included.
         input_tokens: Tokens sent, with failed calls.
         output_tokens: Tokens received, with failed calls.
+        tokens_for: Tokens sent and received, by what the calls were for.
+        cached_tokens: Tokens of prompts that a provider's cache has read before: they began as earlier ones did.
+        turns: Turns dreamt of.
+        told_tokens: Tokens of their texts.
         backlog: Items left for later runs.
         unsupported: Changes that rest on nothing, by what is wrong; see `support`.
         replayed: Changes that a further run made at once.
@@ -48,6 +52,10 @@ class Cost:
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    tokens_for: Counter[str] = field(default_factory=Counter[str])
+    cached_tokens: int = 0
+    turns: int = 0
+    told_tokens: int = 0
     backlog: int = 0
     unsupported: Counter[str] = field(default_factory=Counter[str])
     replayed: int = 0

@@ -17,8 +17,7 @@ from agentcore.domain.scope import Scope
 from agentcore.hosting.builder import AgentHostBuilder
 from agentcore.hosting.host import Host
 from agentcore.ids import IdFactory
-from agentcore.llm.chat import ChatClient
-from agentcore.llm.settings import ChatOptions
+from agentcore.llm.chat import ChatClient, estimate_tokens
 from agentcore.stores.storage import ReadView
 from agentcore.testing.ids import SequentialIds
 from dream.domain.change import JournalRow
@@ -26,6 +25,7 @@ from dream.domain.report import PassOutcome, RunReport
 from dream.interfaces.benchmark.qa import Side, ask_all
 from dream.interfaces.benchmark.result import Cost, Result
 from dream.interfaces.benchmark.samples import BenchmarkSample, SampleQuestion
+from dream.interfaces.benchmark.spending import CountedClient
 from dream.interfaces.exchange.export import export_scope
 from dream.interfaces.exchange.formats import Format
 from dream.interfaces.exchange.importer import import_file
@@ -128,19 +128,21 @@ class BenchmarkTrial:
     sample: BenchmarkSample
     asked: Callable[[], None]
 
-    async def result(self, model: ChatOptions | ChatClient | None) -> Result:
+    async def result(self, model: ChatClient | None) -> Result:
         """Measure both sides, each with a host of its own; then dream once more, and undo."""
         watch = _CallCounter()
         async with self._hosted(None, dreams=False) as (host, clock):
             watch.lap("import")
             without = await self._ask(host, clock)
             watch.lap("questions")
-        async with self._hosted(model, dreams=True) as (host, clock):
+        counted = None if model is None else CountedClient(model)
+        async with self._hosted(counted, dreams=True) as (host, clock):
             before = await _export(host)
             watch.lap("import")
             reports = await self._dream(host, clock)
             watch.lap("dream")
-            cost = await _cost(host, reports)
+            spent = self._spent(counted)
+            cost = await _cost(host, reports) + spent
             watch.lap("replay_and_undo")
             after = await self._ask(host, clock)
             watch.lap("questions")
@@ -150,9 +152,7 @@ class BenchmarkTrial:
         return Result(name=self.sample.name, sides=sides, cost=cost, faults=self.sample.faults, seconds=watch.laps)
 
     @asynccontextmanager
-    async def _hosted(
-        self, model: ChatOptions | ChatClient | None, *, dreams: bool
-    ) -> AsyncGenerator[tuple[Host, StandingClock]]:
+    async def _hosted(self, model: ChatClient | None, *, dreams: bool) -> AsyncGenerator[tuple[Host, StandingClock]]:
         """Open a host in a folder of its own and import the sample."""
         ids, clock = SequentialIds(), StandingClock(self.sample.ended_at + AFTERWARDS)
         with TemporaryDirectory(prefix="dream-bench-") as folder:
@@ -173,6 +173,16 @@ class BenchmarkTrial:
             clock.instant += AFTERWARDS
             reports.append(await host.dreams.run())
         return reports
+
+    def _spent(self, counted: CountedClient | None) -> Cost:
+        """Return what the dreams sent beside what there was to read."""
+        turns = self.sample.turns.values()
+        return Cost(
+            tokens_for=Counter() if counted is None else Counter(counted.spent),
+            cached_tokens=0 if counted is None else counted.cached,
+            turns=len(turns),
+            told_tokens=sum(estimate_tokens(turn.content) for turn in turns),
+        )
 
     async def _ask(self, host: Host, clock: StandingClock) -> Side:
         standing = self.sample.ended_at + _QUESTIONS_AT
@@ -197,13 +207,13 @@ async def import_sample(host: Host, sample: BenchmarkSample, ids: IdFactory) -> 
 
 
 async def measure(
-    sample: BenchmarkSample, *, model: ChatOptions | ChatClient | None, asked: Callable[[], None] = lambda: None
+    sample: BenchmarkSample, *, model: ChatClient | None, asked: Callable[[], None] = lambda: None
 ) -> Result:
     """Measure the dreams of one sample in temporary folders, which are gone afterwards.
 
     Args:
         sample: What to measure.
-        model: Which model the dreams ask; None leaves the passes out that ask one.
+        model: What the dreams ask; None leaves the passes out that ask one.
         asked: Called after each question of each side.
     """
     return await BenchmarkTrial(sample, asked).result(model)

@@ -10,6 +10,8 @@ import pytest
 from quizzes import GARDEN, KITCHEN, quiz_file
 
 from agentcore.llm import ChatOptions
+from agentcore.llm.chat import estimate_tokens
+from agentcore.llm.openai_client import OpenAIChatClient
 from agentcore.testing import ChatServer
 from dream.interfaces.benchmark import SIDES, BenchmarkSample, Result, measure, read_locomo, scripted_answer, total
 
@@ -94,11 +96,18 @@ def scripted_model() -> ChatServer:
     return ChatServer(itertools.repeat(lambda request: scripted_answer(request.prompt)))
 
 
+def told_tokens(samples: list[BenchmarkSample]) -> int:
+    return sum(estimate_tokens(turn.content) for one in samples for turn in one.turns.values())
+
+
+def asking(server: ChatServer) -> OpenAIChatClient:
+    return OpenAIChatClient(ChatOptions(model="scripted", base_url=server.base_url))
+
+
 async def dreamt(sample: BenchmarkSample) -> tuple[Result, int]:
     """The result of a dream that asked the scripted model, and how often it was asked at the server."""
-    async with scripted_model() as server:
-        result = await measure(sample, model=ChatOptions(model="scripted", base_url=server.base_url))
-        return result, server.calls
+    async with scripted_model() as server, asking(server) as client:
+        return await measure(sample, model=client), server.calls
 
 
 async def test_what_a_model_is_asked_is_counted_and_what_it_says_is_kept(samples: list[BenchmarkSample]):
@@ -114,6 +123,15 @@ async def test_what_a_model_is_asked_is_counted_and_what_it_says_is_kept(samples
     assert (result.cost.is_undo_exact, result.cost.replayed, result.cost.replay_calls) == (True, 0, 0)
 
 
+async def test_it_is_told_what_the_tokens_went_to_and_how_many_a_cache_has_read(samples: list[BenchmarkSample]):
+    (result, _), (with_more, _) = [await dreamt(sample) for sample in samples]
+    cost = result.cost + with_more.cost
+    assert cost.tokens_for.total() == cost.input_tokens + cost.output_tokens
+    assert {"reading", "verify"} <= set(cost.tokens_for)
+    assert (cost.turns, cost.told_tokens) == (sum(len(one.turns) for one in samples), told_tokens(samples))
+    assert 0 <= cost.cached_tokens < cost.input_tokens
+
+
 async def test_the_scripted_model_gives_the_same_figures_twice(samples: list[BenchmarkSample]):
     (first, _), (second, _) = [await dreamt(samples[0]) for _ in range(2)]
     assert figures(first) == figures(second)
@@ -121,8 +139,8 @@ async def test_the_scripted_model_gives_the_same_figures_twice(samples: list[Ben
 
 
 async def test_a_failed_call_counts_with_its_tokens(samples: list[BenchmarkSample]):
-    async with ChatServer(itertools.repeat("I would rather not.")) as server:
-        result = await measure(samples[0], model=ChatOptions(model="scripted", base_url=server.base_url))
+    async with ChatServer(itertools.repeat("I would rather not.")) as server, asking(server) as client:
+        result = await measure(samples[0], model=client)
     assert orjson.loads(orjson.dumps(result.cost.to_json()))["refused"]["answer_unreadable"] > 0
     assert result.cost.output_tokens == 5 * result.cost.calls > 0
     # What was not answered is asked again by the next dream.

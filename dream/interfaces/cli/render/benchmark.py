@@ -106,9 +106,22 @@ def _dream_lines(result: Result, width: int) -> Lines:
     outcomes = ", ".join(f"{count:,} {name}" for name, count in sorted(cost.outcomes.items()))
     head = f"{counted(cost.outcomes.total(), 'dream')} ({outcomes})"
     yield from paragraph(f"{head}: {'; '.join(part for part in did if part)}", width, rest="  ")
+    if cost.calls and cost.told_tokens:
+        yield from paragraph(_spending(cost), width, rest="  ")
     for failure in sorted(cost.failures):
         yield from paragraph(f"failed: {one_line(failure)}", width, first="  ", tone=Tone.REMOVED)
     yield from paragraph(_safety(cost), width, first="  ")
+
+
+def _spending(cost: Cost) -> str:
+    """Return what a turn cost, what it went to, and how much of that is cheaper where prompts are cached."""
+    whole = cost.input_tokens + cost.output_tokens
+    shares = ", ".join(f"{name} {100 * spent / whole:.0f} %" for name, spent in cost.tokens_for.most_common())
+    return (
+        f"tokens: {whole / cost.turns:,.0f} a turn, {whole / cost.told_tokens:.1f} times the text of the "
+        f"{counted(cost.turns, 'turn')}; {shares}; {cost.cached_tokens:,} of them begin a prompt as an earlier one did "
+        "(cached prefix)"
+    )
 
 
 def _safety(cost: Cost) -> str:
