@@ -47,6 +47,7 @@ def test_no_question_of_any_pass_exceeds_a_small_model(
     monkeypatch.setenv("AGENTCORE_DREAMING__DOCUMENTS__PROTECT_USER_TEXT", "false")
     monkeypatch.setenv("AGENTCORE_DREAMING__MODES__DEDUCTION", "apply")
     monkeypatch.setenv("AGENTCORE_DREAMING__MODES__INDUCTION", "apply")
+    monkeypatch.setenv("AGENTCORE_DREAMING__MODES__HYPOTHESES", "apply")
     with demo_server(cutting) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         first = cli("--json", "demo").document["report"]
