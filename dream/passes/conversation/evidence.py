@@ -148,7 +148,14 @@ def _nearest(content: str, cited: Sequence[PromptTurn]) -> str:
     """Return the sentence of what people said that has most words of a statement."""
     told = frozenset(terms_of(content))
     said = [sentence for one in cited if one.turn.role == "user" for sentence in sentences_in(one.turn.content)]
-    return max(said, key=lambda sentence: len(told.intersection(terms_of(sentence))), default="")[:_LONGEST_QUOTE]
+    nearest = max(said, key=lambda sentence: len(told.intersection(terms_of(sentence))), default="")
+    return nearest if len(nearest) <= _LONGEST_QUOTE else _to_a_word(nearest)
+
+
+def _to_a_word(text: str) -> str:
+    """Return the beginning of a long text, up to the end of a word: no quote may cut one."""
+    cut = text[:_LONGEST_QUOTE]
+    return cut.rpartition(" ")[0] or cut
 
 
 def cited_turns(claim: Claim, shown: Mapping[str, PromptTurn], known: frozenset[str]) -> list[PromptTurn] | Refusal:

@@ -338,6 +338,13 @@ async def test_what_an_assistant_said_counts_only_where_a_later_turn_of_the_pers
     assert contents(await world.active()) == ["Ana works at Norte."]
 
 
+async def test_a_fact_of_a_long_sentence_needs_no_quote_of_its_own(world: World):
+    await talk(world, f"I moved to Lisbon {'and walked along the river ' * 20}")
+    without = {name: value for name, value in a_fact("Ana moved to Lisbon.", quote="").items() if name != "quote"}
+    report = await mine(world, without)
+    assert (report.refused, contents(await world.active())) == ((), ["Ana moved to Lisbon."])
+
+
 async def test_what_somebody_is_quoted_with_may_have_stops_of_its_own(world: World):
     said = 'Rui told me: "We do that. Promised." So be it.'
     await talk(world, said)
