@@ -215,12 +215,22 @@ class DreamRecords:
 
         return await self._parts.storage.read(self._scope, find)
 
-    async def diff(self, run_id: str) -> list[JournalRow]:
-        """Return what a run changed, in the order it did."""
+    async def diff(
+        self, run_id: str, *, pass_name: str | None = None, after: int = 0, limit: int | None = None
+    ) -> list[JournalRow]:
+        """Return what a run changed, in the order it did.
+
+        Args:
+            run_id: Its id, the key of its session, or the beginning of either.
+            pass_name: Only what this pass changed.
+            after: Only changes with a higher number.
+            limit: How many at most; all by default.
+        """
 
         def find(view: ReadView) -> list[JournalRow]:
             books = dream_stores(view)
-            return books.journal.of_run(books.runs.resolve(run_id))
+            run = books.runs.resolve(run_id)
+            return books.journal.of_run(run, pass_name=pass_name, after=after, limit=limit)
 
         return await self._parts.storage.read(self._scope, find)
 

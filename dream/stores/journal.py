@@ -47,10 +47,18 @@ class JournalReader:
         return self._transaction.execute(_LAST_NUMBER, of_run=run_id).scalar() or 0
 
     def of_run(
-        self, run_id: str, *, pass_name: str | None = None, number: int | None = None, limit: int | None = None
+        self,
+        run_id: str,
+        *,
+        pass_name: str | None = None,
+        number: int | None = None,
+        after: int = 0,
+        limit: int | None = None,
     ) -> list[JournalRow]:
-        """Return the rows of a run in the order they were written."""
+        """Return the rows of a run in the order they were written, those behind the number *after*."""
         statement = _ALL.where(journal.c.run_id == run_id)
+        if after:
+            statement = statement.where(journal.c.number > after)
         if pass_name is not None:
             statement = statement.where(journal.c.pass_name == pass_name)
         if number is not None:

@@ -104,26 +104,16 @@ async def runs(api: ApiCalls, shown: Shown) -> Rendering:
 
 
 async def _run(api: ApiCalls, shown: Shown) -> Rendering:
+    run_id, _, part = shown.rest.partition("/")
+    wanted, after = shown.query.get("pass", ""), shown.query.get("after", "")
     run, found = await asyncio.gather(
-        api.get(f"/runs/{shown.rest}"),
-        api.get(f"/runs/{shown.rest}/changes"),
+        api.get(f"/runs/{run_id}"),
+        api.get(f"/runs/{run_id}/changes", **{"pass": wanted}, after=after, limit=_PAGE + 1),
     )
-    wanted = shown.query.get("pass", "")
-    counts = Counter(str(row["pass"]) for row in found["changes"])
-    rows = [row for row in found["changes"] if wanted in ("", row["pass"])]
-    start = max(0, int(shown.query.get("from", "0") or 0)) if shown.query.get("from", "0").isdecimal() else 0
-    return Rendering(
-        "run.html",
-        {
-            "run": run,
-            "counts": counts,
-            "wanted": wanted,
-            "rows": rows[start : start + _PAGE],
-            "start": start,
-            "total": len(rows),
-            "size": _PAGE,
-        },
-    )
+    rows = found["changes"][:_PAGE]
+    more = rows[-1]["number"] if len(found["changes"]) > _PAGE else None
+    template = "undo.html" if part == "undo" else "run.html"
+    return Rendering(template, {"run": run, "wanted": wanted, "after": after, "rows": rows, "more": more})
 
 
 async def review(api: ApiCalls, _: Shown) -> Rendering:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 
 from agentcore.stores.storage import UnitOfWork
 from dream.domain.report import RunKind, RunReport
@@ -61,10 +61,16 @@ async def get_run(call: Reading, run_id: RunId) -> Response:
 
 
 @router.get("/runs/{run_id}/changes", responses=answers(ChangesResponse))
-async def get_changes(call: Reading, run_id: RunId) -> Response:
-    """Return what a run changed, each record before and after, with the reason."""
+async def get_changes(
+    call: Reading,
+    run_id: RunId,
+    pass_name: Annotated[str | None, Query(alias="pass", max_length=64, description="Only what this did.")] = None,
+    limit: Annotated[int | None, Query(ge=1, le=1_000, description="How many at most; all by default.")] = None,
+    after: Annotated[int, Query(ge=0, le=2**31, description="Only changes with a higher number.")] = 0,
+) -> Response:
+    """Return what a run changed, each record before and after, with the reason, in the order of the numbers."""
     report = await _report(call, run_id)
-    rows = await call.services.dreams.diff(report.run_id)
+    rows = await call.services.dreams.diff(report.run_id, pass_name=pass_name, after=after, limit=limit)
     return reply({"run_id": report.run_id, "changes": [row.to_json() for row in rows]})
 
 

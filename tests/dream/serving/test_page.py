@@ -87,6 +87,7 @@ async def test_a_person_sees_what_a_dream_did_and_takes_it_back(server: Served):
         assert "Overview" in await person.see()
         page = texts(await person.see(f"runs/{run['run_id']}"))
         assert f"{run['changes']:,} changes" in page
+        assert "becomes again what it was" in texts(await person.see(f"runs/{run['run_id']}/undo"))
         done = await person.do("undo", run=run["run_id"], back=f"{HOME}runs/{run['run_id']}")
         assert "Taken back" in texts(done.text)
 

@@ -79,7 +79,7 @@ async def test_a_person_finds_what_changed_and_undoes_it_by_keys_alone(server: S
         for key in ("j", "Enter"):
             await keys.press(key)
         await browser.tab.wait_for_url("**/runs/*")
-        assert "Undo the whole run" in await browser.says()
+        assert "Undo the whole run …" in await browser.says()
         await keys.press("j")
         await keys.press("u")
         await browser.tab.wait_for_selector("text=Taken back")
