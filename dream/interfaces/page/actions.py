@@ -32,6 +32,8 @@ async def undo(api: ApiCalls, form: Form) -> Done:
     change = form.get("change", "")
     body = {"pass": form.get("pass") or None, "change": int(change) if change.isdecimal() else None}
     report = await api.post(f"/runs/{form.get('run', '')}/undo", body)
+    if not report["changes"]:
+        return _done("Nothing was left to take back: it was undone already, or somebody changed it since.", report)
     return _done(f"Taken back: {report['changes']:,} changes.", report)
 
 

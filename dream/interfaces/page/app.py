@@ -100,7 +100,7 @@ class Page:
                     secure=request.url.scheme == "https",
                 )
                 return answer
-            told = "That did not log you in: the link holds once and for half an hour, a token until it expires."
+            told = _NOT_HELD if form else _USED_LINK
         return self._rendered("login.html", {"told": told, "root": _root(request)}, 401 if told else 200)
 
     async def _logout(self, request: Request) -> Response:
@@ -194,6 +194,11 @@ class Page:
         return HTMLResponse(self._templates.get_template(template).render(**values), status)
 
 
+_NOT_HELD: Final = "This token does not hold: it is mistyped, expired or revoked."
+_USED_LINK: Final = (
+    "This link was used, or is older than half an hour. `dream serve` prints a new one when it starts; meanwhile the "
+    "token in the file that it names logs in as well."
+)
 _UNKNOWN: Final = "There is nothing of this name."
 
 

@@ -9,10 +9,16 @@ from typing import Any, Final, TypeAlias
 
 import orjson
 
+from dream.interfaces.gate_words import GATE_WORDS
 from dream.interfaces.page.api_calls import ApiCalls, RefusedCallError
 
 _PAGE: Final = 50
 _RUNS: Final = 30
+_MOST_SESSIONS: Final = 500
+_LOOKED_AT: Final = 200
+"""Runs among which the undo of another is looked for."""
+_SHOWN: Final = 50
+"""Texts that are shown of what a forget removes."""
 _PLOTTED: Final = timedelta(days=90)
 
 
@@ -56,13 +62,15 @@ async def overview(api: ApiCalls, shown: Shown) -> Rendering:
     changed = Counter[str]()
     for run in runs["runs"]:
         changed[run["started_at"][:10]] += run["changes"]
-    last = next((run for run in runs["runs"] if run["kind"] == "dream"), None)
+    dreams = [run for run in runs["runs"] if run["kind"] == "dream"]
+    last = next((run for run in dreams if run["changes"] or in_sentences(run)), dreams[0] if dreams else None)
     return Rendering(
         "overview.html",
         {
             "status": status,
             "last": last,
             "told": [] if last is None else in_sentences(last),
+            "since": 0 if last is None else dreams.index(last),
             "usage": usage,
             "questions": questions["questions"],
             "proposals": proposals["proposals"],
@@ -106,14 +114,18 @@ async def runs(api: ApiCalls, shown: Shown) -> Rendering:
 async def _run(api: ApiCalls, shown: Shown) -> Rendering:
     run_id, _, part = shown.rest.partition("/")
     wanted, after = shown.query.get("pass", ""), shown.query.get("after", "")
-    run, found = await asyncio.gather(
+    run, found, others = await asyncio.gather(
         api.get(f"/runs/{run_id}"),
         api.get(f"/runs/{run_id}/changes", **{"pass": wanted}, after=after, limit=_PAGE + 1),
+        api.get("/runs", limit=_LOOKED_AT),
     )
+    undone = [one for one in others["runs"] if one["target"] == run["run_id"] and one["changes"]]
     rows = found["changes"][:_PAGE]
     more = rows[-1]["number"] if len(found["changes"]) > _PAGE else None
     template = "undo.html" if part == "undo" else "run.html"
-    return Rendering(template, {"run": run, "wanted": wanted, "after": after, "rows": rows, "more": more})
+    return Rendering(
+        template, {"run": run, "wanted": wanted, "after": after, "rows": rows, "more": more} | {"undone": undone}
+    )
 
 
 async def review(api: ApiCalls, _: Shown) -> Rendering:
@@ -164,9 +176,17 @@ async def _memory(api: ApiCalls, shown: Shown) -> Rendering:
     why = await api.get(f"/memories/{memory_id}/why")
     if part == "forget":
         gone = await api.get(f"/memories/{memory_id}/forgetting")
-        return Rendering("forget.html", {"memory": why["entry"], "gone": gone})
+        going = await asyncio.gather(*(_text(api, one) for one in gone["removed"][:_SHOWN]))
+        return Rendering("forget.html", {"memory": why["entry"], "gone": gone, "going": going})
     memory, tag = await api.get_with_tag(f"/memories/{memory_id}")
     return Rendering("memory.html", {"memory": memory, "tag": tag, "why": why})
+
+
+async def _text(api: ApiCalls, memory_id: str) -> tuple[str, str]:
+    try:
+        return memory_id, str((await api.get(f"/memories/{memory_id}"))["content"])
+    except RefusedCallError:
+        return memory_id, ""
 
 
 async def peers(api: ApiCalls, _: Shown) -> Rendering:
@@ -221,13 +241,17 @@ async def schedule(api: ApiCalls, _: Shown) -> Rendering:
     for run in past["runs"]:
         if run["kind"] == "dream":
             days.setdefault(run["started_at"][:10], []).append(run)
-    return Rendering("schedule.html", {"told": told, "days": days, "status": status})
+    gates = sorted(told["gates"], key=lambda gate: gate["open"])
+    words = {str(name): said for name, said in GATE_WORDS.items()}
+    return Rendering("schedule.html", {"told": told, "days": days, "status": status, "gates": gates, "words": words})
 
 
 async def sessions(api: ApiCalls, shown: Shown) -> Rendering:
     """Conversations, and dreams as conversations; or one of them with its turns."""
     if not shown.rest:
-        return Rendering("sessions.html", await api.get("/conversations"))
+        most = int(shown.query["most"]) if shown.query.get("most", "").isdecimal() else _PAGE
+        found = await api.get("/conversations", limit=min(most, _MOST_SESSIONS))
+        return Rendering("sessions.html", {**found, "more": most + 200 if len(found["sessions"]) == most else 0})
     found = await api.get(f"/conversations/{shown.rest}/turns", limit=500)
     return Rendering(
         "session.html", {"session": shown.rest, "turns": found["turns"][::-1], "next": found["next_cursor"]}
@@ -236,10 +260,12 @@ async def sessions(api: ApiCalls, shown: Shown) -> Rendering:
 
 async def settings(api: ApiCalls, shown: Shown) -> Rendering:
     """Options in force and who said so, switches, and topics that nothing is kept about."""
-    options, topics = await asyncio.gather(api.get("/options"), api.get("/off-limits"))
+    options, topics, switches = await asyncio.gather(api.get("/options"), api.get("/off-limits"), api.get("/switches"))
     is_all = shown.query.get("all") == "1"
     told = [one for one in options["options"] if is_all or one["source"] != "default"]
-    return Rendering("settings.html", {"options": told, "topics": topics["topics"], "is_all": is_all})
+    return Rendering(
+        "settings.html", {"options": told, "topics": topics["topics"], "is_all": is_all, "switches": switches}
+    )
 
 
 async def nowhere(api: ApiCalls, shown: Shown) -> Rendering:  # noqa: ARG001 - as all views

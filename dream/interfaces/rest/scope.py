@@ -105,6 +105,12 @@ async def _paused(request: Request, call: ScopedCall, key: str | None, *, is_pau
     return await once(request, call, key, work, again, always=True)
 
 
+@router.get("/switches", responses=answers(SwitchesResponse))
+async def get_switches(call: Reading) -> Response:
+    """Return how dreams and learning are switched for the scope."""
+    return await _switched(call, None)
+
+
 @router.put("/switches", responses=answers(SwitchesResponse))
 async def set_switches(
     request: Request, call: Administering, body: SwitchChange, key: IdempotencyKey = None

@@ -73,7 +73,7 @@ async def server() -> AsyncIterator[Served]:
 async def test_a_person_finds_what_changed_and_undoes_it_by_keys_alone(server: Served):
     async with browsing(server) as browser:
         keys = browser.tab.keyboard
-        for key in "gd":
+        for key in "gu":
             await keys.press(key)
         await browser.tab.wait_for_url("**/runs")
         for key in ("j", "Enter"):

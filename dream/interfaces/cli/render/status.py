@@ -24,33 +24,10 @@ from dream.interfaces.cli.render.text import (
     when,
 )
 from dream.interfaces.cli.session import CommandSession
+from dream.interfaces.gate_words import GATE_WORDS
 from dream.options.sources import EffectiveOption, OptionSource
 from dream.stores.waiting import WaitingCount
 from dream.triggers import Gate, GateName, Reading, Reason
-
-_WORDS = {
-    GateName.VERSION: "the stored state is of this version",
-    GateName.DREAMING: "dreams are on",
-    GateName.LEARNING: "something is learned",
-    GateName.PAUSED: "nobody paused it",
-    GateName.LEASE: "no run is under way",
-    GateName.BUSY: "nobody is being served",
-    GateName.SCHEDULE: "dreams start by themselves",
-    GateName.WORK: "some pass has work",
-    GateName.BUDGET: "the tokens of the day are not spent",
-    GateName.INTERVAL: "the next window has come",
-    GateName.CRON: "the minute of the cron expression has come",
-    GateName.DAILY: "the time of day has come",
-    GateName.IDLE: "it has been quiet for long enough",
-    GateName.MAX_PER_DAY: "not too many dreams in one day",
-    GateName.NEW_ENTRIES: "enough is new",
-    GateName.UNREAD_TURNS: "enough turns are unread, or it has been quiet",
-    GateName.COOLDOWN: "the last dream is long enough ago",
-    GateName.HEARTBEAT: "the heart beats, long enough after the last dream",
-    GateName.BACK_OFF: "the wait after a failure is over",
-    GateName.QUIET_HOURS: "it is not one of the quiet hours",
-    GateName.FREE_PLACE: "a place is free",
-}
 
 
 def to_do(standing: ScheduleStatus) -> str:
@@ -100,7 +77,7 @@ def _under_way(gate: Gate) -> str:
 
 
 def _row(gate: Gate) -> tuple[str, str, str]:
-    told = _WORDS[gate.name]
+    told = GATE_WORDS[gate.name]
     if gate.name is GateName.FREE_PLACE:
         return "open" if gate.is_open else "shut", gate.name.value, f"{told} ({_under_way(gate)})"
     if gate.name in {GateName.DREAMING, GateName.LEARNING}:

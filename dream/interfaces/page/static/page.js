@@ -53,8 +53,10 @@ function plot(element) {
   const colours = getComputedStyle(document.documentElement);
   const faint = colours.getPropertyValue("--faint").trim();
   const axis = { stroke: faint, grid: { stroke: colours.getPropertyValue("--line").trim() } };
+  const day = 86400;
+  const range = (_, first, last) => (first === last ? [first - day, last + day] : [first, last]);
   new uPlot({
-    width: element.clientWidth, height: 160, legend: { show: false }, scales: { y: { range: (_, low, high) => [0, high || 1] } },
+    width: element.clientWidth, height: 160, legend: { show: false }, scales: { x: { range }, y: { range: (_, low, high) => [0, high || 1] } },
     axes: [axis, { ...axis, size: 64 }],
     series: [{}, { label: element.dataset.title, stroke: colours.getPropertyValue("--main").trim(), width: 2, points: { show: true } }],
   }, [at, values], element);
