@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.records import Record
@@ -12,6 +13,7 @@ from dream.domain.change import Change, JournalRow
 from dream.domain.promotion import without_emptied
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import NotUndone
+from dream.domain.report import RunKind
 from dream.stores import dream_stores
 from dream.stores.journal import DOCUMENT_CHANGED
 
@@ -45,6 +47,10 @@ def document_inverse(row: JournalRow, present: Record | None) -> Inverse:
     return Change[Record](before=stored, after=restored, reason=f"undo: {row.reason}"), refusal
 
 
+_LOOKED_AT: Final = 5
+"""Runs before one that are looked at for who may have read a document at the same instant."""
+
+
 def drop_first_reads(unit: UnitOfWork, run_id: str, rows: Sequence[JournalRow]) -> None:
     """Remove the records of documents that say what a run was the first to read; their files are read anew.
 
@@ -58,9 +64,12 @@ def drop_first_reads(unit: UnitOfWork, run_id: str, rows: Sequence[JournalRow]) 
     if run is None or run.finished_at is None:
         return
     waiting = {row.document for row in books.outbox.waiting()}
+    # On a clock that stands, the run before may have read it at the same instant: then it stays.
+    before = [one for one in books.runs.newest(limit=_LOOKED_AT, before=run_id) if one.kind is not RunKind.UNDO]
+    earlier = [one.finished_at for one in before if one.finished_at and books.runs.undo_of(one.run_id) is None]
     read = [one for one in (row.record_before for row in rows) if isinstance(one, StoredDocument)]
     for first in [one for one in (*read, *unit.documents.all()) if one.version == 1 and not one.own]:
-        if not run.started_at <= first.updated_at <= run.finished_at:
+        if not run.started_at <= first.updated_at <= run.finished_at or any(first.updated_at <= one for one in earlier):
             continue
         stored = unit.documents.get(first.id)
         if stored is not None and first.id not in waiting and not stored.own and stored.content == first.content:

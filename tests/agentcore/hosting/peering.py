@@ -59,7 +59,7 @@ class Company:
 
     async def knows(self, observer: str, observed: str) -> list[str]:
         """What *observer* knows of *observed*, sorted."""
-        found = await self.host.for_scope(scope_of(observer, observed, self.workspace)).memory.list()
+        found = await self.host.for_scope(scope_of(observer, observed, self.workspace)).memory.list(limit=1_000)
         return sorted(entry.content for entry in found)
 
     async def heard(self, observer: str, observed: str) -> list[str]:

@@ -89,6 +89,7 @@ def test_what_cannot_be_configured_is_refused_in_one_sentence(cli: CommandLine, 
 
 
 def test_a_variable_alone_changes_the_usual_trigger(cli: CommandLine, monkeypatch: pytest.MonkeyPatch):
+    cli.make_folder()
     monkeypatch.setenv("AGENTCORE_DREAMING__SCHEDULE__TRIGGER__EVERY", "PT6H")
     found = {one["name"]: one for one in cli("--json", "config", "show").document["options"]}
     every, kind = found["schedule.trigger.every"], found["schedule.trigger.kind"]
@@ -124,7 +125,9 @@ def test_a_preset_says_only_what_it_chooses(cli: CommandLine):
     options = cli("--json", "config", "show").document["options"]
     told = {one["name"]: one["value"] for one in options if one["source"] == "preset"}
     assert told.pop("modes.*") == "propose"
-    assert {value for name, value in told.items() if name.startswith("modes.")} == {"off"}
+    applied = {name for name, value in told.items() if name.startswith("modes.") and value == "apply"}
+    assert applied == {"modes.reflect", "modes.re-evaluate", "modes.hypotheses"}
+    assert {value for name, value in told.items() if name.startswith("modes.") and name not in applied} == {"off"}
     assert {name: value for name, value in told.items() if not name.startswith("modes.")} == {
         "schedule.trigger.kind": "daily", "schedule.trigger.at": "03:00", "max_outputs": 5,
         "starts_from": "reviewed",
