@@ -26,9 +26,11 @@ from dream.cycle.desk_changes import (
     DeskDecision,
     change_set,
     edited,
+    kept,
     merged,
     replaced,
     rewritten,
+    rivals,
     says_the_same,
     settled,
     twin_of,
@@ -231,7 +233,7 @@ class Desk:
             keep, *others = (_active(unit, entry_id) for entry_id in ids)
             if content is not None and twin_of(content, [keep]) is None:
                 new_id = self.parts.ids.new()
-                made = rewritten(new_id, content, [keep, *others], decision, says_the_same=True)
+                made = rewritten(new_id, content, [keep, *others], decision, agreeing=[keep, *others])
                 verdict, result = QuestionVerdict.REWRITTEN, new_id
             else:
                 made, verdict, result = merged(keep, others, decision), QuestionVerdict.KEPT, keep.id
@@ -334,8 +336,9 @@ class Desk:
         twin = twin_of(content, members)
         if twin is not None:
             return _kept(asked, twin, members, decision)
-        new_id, alike = self.parts.ids.new(), says_the_same(asked)
-        made = rewritten(new_id, content, members, decision, says_the_same=alike)
+        alike = [one for one in members if not rivals(content, one.content)] if says_the_same(asked) else []
+        new_id = self.parts.ids.new()
+        made = rewritten(new_id, content, members, decision, agreeing=alike)
         closed = settled(asked, QuestionVerdict.REWRITTEN, decision, new_id)
         return change_set(MERGE if alike else SUPERSEDE, [*made, closed])
 
@@ -350,10 +353,11 @@ _DONE: Final = {
 
 
 def _kept(asked: Question, keep: MemoryEntry, members: Sequence[MemoryEntry], decision: DeskDecision) -> ChangeSet:
-    others, alike = [member for member in members if member.id != keep.id], says_the_same(asked)
-    made = merged(keep, others, decision) if alike else replaced(keep, others, decision)
+    others = [member for member in members if member.id != keep.id]
+    made = kept(keep, others, decision) if says_the_same(asked) else replaced(keep, others, decision)
     closed = settled(asked, QuestionVerdict.KEPT, decision, keep.id)
-    return change_set(MERGE if alike else SUPERSEDE, [*made, closed])
+    united = any(isinstance(one.after, MemoryEntry) and one.after.status is Status.ARCHIVED for one in made)
+    return change_set(MERGE if united else SUPERSEDE, [*made, closed])
 
 
 def _said_distinct(entries: Sequence[MemoryEntry], decision: DeskDecision) -> Change[Record]:

@@ -1,6 +1,7 @@
 """Makes the change sets of what a person decides about entries and questions; no store is asked, nothing is written.
 
-A person may do what no pass may: raise trust, unpin, touch protected categories. So no guard judges these changes.
+A person may do what no pass may: raise trust, unpin, touch protected categories. So no guard judges these changes;
+one is asked which entries refute each other, so that what holds never rests on what does not.
 """
 
 from collections.abc import Sequence
@@ -16,6 +17,10 @@ from agentcore.domain.temporal import absorb, merged_fields
 from agentcore.domain.text import normalise
 from agentcore.domain.validity import superseded
 from dream.domain.change import Change, ChangeSet, fingerprint
+from dream.guards.detail import DetailKind
+from dream.guards.shown_values import values_in
+from dream.guards.verdict import EvidenceText, Verdict, judge
+from dream.guards.wording import plain
 
 EDIT: Final = "edit"
 MERGE: Final = "merge"
@@ -108,8 +113,22 @@ def _superseded(heir: MemoryEntry, entry: MemoryEntry, decision: DeskDecision) -
     return Change[Record](before=entry, after=after, reason=decision.told(what))
 
 
+def kept(keep: MemoryEntry, others: Sequence[MemoryEntry], decision: DeskDecision) -> list[Change[Record]]:
+    """Return the changes by which one entry takes over those that agree with it, and replaces those that do not."""
+    agreeing = [other for other in others if not rivals(keep.content, other.content)]
+    rest = [other for other in others if other not in agreeing]
+    if not agreeing:
+        return replaced(keep, rest, decision)
+    return [*merged(keep, agreeing, decision), *(_superseded(keep, other, decision) for other in rest)]
+
+
 def rewritten(
-    entry_id: str, content: str, members: Sequence[MemoryEntry], decision: DeskDecision, *, says_the_same: bool
+    entry_id: str,
+    content: str,
+    members: Sequence[MemoryEntry],
+    decision: DeskDecision,
+    *,
+    agreeing: Sequence[MemoryEntry],
 ) -> list[Change[Record]]:
     """Return the changes by which a new text takes the place of *members*.
 
@@ -118,9 +137,10 @@ def rewritten(
         content: Its text, clean.
         members: What it takes the place of, the filing is the oldest one's.
         decision: Who decides.
-        says_the_same: Whether they say the same, so that what was observed of them counts for the new text.
+        agreeing: Those of them that say the same, so that what was observed of them counts for the new text.
     """
-    fields = merged_fields(list(map(_with_evidence, members)))
+    fields = merged_fields(members)
+    same = merged_fields(list(map(_with_evidence, agreeing))) if agreeing else None
     oldest = min(members, key=lambda entry: (entry.created_at, entry.id))
     new = MemoryEntry(
         id=entry_id,
@@ -129,23 +149,24 @@ def rewritten(
         category=oldest.category,
         tags=fields.tags,
         base=fields.base,
-        created_at=fields.created_at if says_the_same else decision.at,
+        created_at=same.created_at if same else decision.at,
         recorded_at=decision.at,
         last_seen_at=decision.at,
-        own_count=0 if says_the_same else 1,
-        absorbed=fields.absorbed if says_the_same else (),
-        subject_time=fields.subject_time if says_the_same else None,
+        own_count=0 if same else 1,
+        absorbed=same.absorbed if same else (),
+        subject_time=same.subject_time if same else None,
         metadata=fields.metadata,
+        # Of all of them: who forgets one by where it came from reaches the text that was written in its place.
         sources=fields.sources,
         trust=decision.trust,
         pinned=fields.pinned,
     )
     own = own_words(new, decision.at, decision.by)
-    new = replace(new, evidence=(own, *fields.evidence) if says_the_same else (own,))
+    new = replace(new, evidence=(own, *same.evidence) if same else (own,))
     reason = decision.told(f"written in the place of {', '.join(member.id for member in members)}")
     made = Change[Record](before=None, after=new, reason=reason)
     gone = [
-        _merged_into(new.id, member, decision) if says_the_same else _superseded(new, member, decision)
+        _merged_into(new.id, member, decision) if member in agreeing else _superseded(new, member, decision)
         for member in members
     ]
     return [made, *gone]
@@ -186,8 +207,24 @@ def _retires(change: Change[Record]) -> bool:
 
 
 def says_the_same(question: Question) -> bool:
-    """Tell whether the members of a question are alike; of the other causes at most one holds."""
+    """Tell whether the members of a question may be alike; of the other causes at most one holds."""
     return question.cause is QuestionCause.NEAR_DUPLICATE
+
+
+def rivals(held: str, other: str) -> bool:
+    """Tell whether a text that holds leaves no room for another: a denial, or other values; what is left out is none.
+
+    Example:
+        >>> rivals("Ana eats nuts.", "Ana does not eat nuts."), rivals("Ana lives in Rome.", "Ana lives in Bonn.")
+        (True, True)
+        >>> rivals("It costs 60 euros.", "It costs 61 euros."), rivals("Ana drinks tea.", "Ana drinks tea in Kyoto.")
+        (True, False)
+    """
+    if judge(held, [EvidenceText(text=other)]).verdict is Verdict.REFUTED:
+        return True
+    # By words 61 euros bear out 60: so the other text is judged too, by the kinds of values that both give.
+    given = {DetailKind.NEGATION, *(item.kind for item in values_in(plain(held)).items)}
+    return any(detail.kind in given for detail in judge(other, [EvidenceText(text=held)]).details)
 
 
 def twin_of(content: str, members: Sequence[MemoryEntry]) -> MemoryEntry | None:

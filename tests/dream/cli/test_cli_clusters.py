@@ -50,9 +50,20 @@ def test_what_a_model_has_just_judged_is_shown_as_far_as_it_left_it_apart():
     after = {name: merged(entry) for name, entry in ENTRIES.items()}
     assert shown(FOUND, judged, entries=after) == [
         "7 clusters of near-duplicates, of which the model left 1 for you to judge:",
-        "  1. 90% alike",
+        "  1. 90% alike, they differ in: 4 / 5",
         "     b4  b 4 [general]",
         "     b5  b 5 [general]",
     ]
     gone = {name: replace(one, status=Status.ARCHIVED, status_reason="m", status_at=NOW) for name, one in after.items()}
     assert shown(FOUND, judged, entries=gone) == ["7 clusters of near-duplicates, all of them settled."]
+
+
+def test_texts_that_differ_by_a_negation_or_a_value_are_not_called_the_same_words():
+    found = replace(FOUND, notes={"clusters": [{"entries": ["a0", "a1"], "similarity": 1.0}]})
+    for one, other, told in (
+        ("Ana is allergic to hazelnuts", "Ana is not allergic to hazelnuts.", "99% alike, they differ in: not"),
+        ("Ana lives in Lisbon", "Ana lives in Porto", "99% alike, they differ in: Lisbon / Porto"),
+        ("Ana lives in Lisbon", "In Lisbon, Ana lives.", "the same words"),
+    ):
+        texts = {"a0": replace(ENTRIES["a0"], content=one), "a1": replace(ENTRIES["a1"], content=other)}
+        assert shown(found, entries=texts)[1] == f"  1. {told}"

@@ -4,7 +4,7 @@ import pytest
 from dreaming import DAY, World, codes, of_pass
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from agentcore.domain import Status, Trust
+from agentcore.domain import MemoryEntry, Status, Trust
 from agentcore.domain.question import QuestionCause, QuestionState, QuestionVerdict
 from agentcore.errors import InvalidContentError
 from dream.cycle import Desk
@@ -15,6 +15,7 @@ SEARCH = "near-duplicates"
 TEA = "Ana drinks green tea from Kyoto every morning before work"
 ALSO_TEA = "Every morning before work Ana drinks green tea from Osaka"
 THIRD_TEA = "Ana drinks green tea from Kobe every morning before her work"
+SAME_TEA = "Every morning before work, Ana drinks Kyoto green tea"
 RYE = "Ben bakes dark rye bread with caraway on quiet Sundays"
 ALSO_RYE = "On quiet Sundays Ben bakes dark rye bread with fennel"
 OTHERS = (RYE, "Cem plays correspondence chess against a retired sailor", "Dora repairs old clocks in Porto",
@@ -31,6 +32,12 @@ async def asked(world: World, *texts: str) -> str:
     await world.dreams.run(passes=[SEARCH])
     (question,) = await desk(world).questions()
     return question.question.id
+
+
+async def with_texts(world: World, *texts: str) -> list[MemoryEntry]:
+    """Return the active entries that say these, in this order."""
+    entries = {entry.content: entry for entry in await world.active()}
+    return [entries[text] for text in texts]
 
 
 async def test_near_duplicates_become_a_question_that_names_them(world: World):
@@ -74,7 +81,7 @@ async def test_undoing_the_run_that_asked_takes_the_question_back_and_no_dream_a
 
 
 async def test_keeping_one_of_two_that_are_alike_merges_the_other_into_it(world: World):
-    question = await asked(world, TEA, ALSO_TEA)
+    question = await asked(world, TEA, SAME_TEA)
     kept, gone = await world.active()
     report = await desk(world).answer(question, keep=kept.id, why="Osaka")
     after, retired = await world.get(kept), await world.get(gone)
@@ -85,6 +92,56 @@ async def test_keeping_one_of_two_that_are_alike_merges_the_other_into_it(world:
     assert (answered.state, answered.verdict) == (QuestionState.RESOLVED, QuestionVerdict.KEPT)
     assert (answered.answered_by, answered.reason, str(answered.result)) == ("host", "Osaka", f"entry:{kept.id}")
     assert await desk(world).questions() == []
+
+
+RIVALS = [
+    ("Ana is allergic to hazelnuts", "Ana is not allergic to hazelnuts"),
+    (
+        "Ana rents a quiet attic flat above the bakery in Lisbon",
+        "Ana rents a quiet attic flat above the bakery in Porto",
+    ),
+    ("The quiet attic flat above the bakery costs 900 euros", "The quiet attic flat above the bakery costs 950 euros"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), [*RIVALS, *((other, one) for one, other in RIVALS)])
+async def test_what_is_kept_rests_on_nothing_that_denies_it(world: World, one: str, other: str):
+    question = await asked(world, one, other, *OTHERS)
+    kept, gone = await with_texts(world, one, other)
+    await desk(world).answer(question, keep=kept.id)
+    after, retired = await world.get(kept), await world.get(gone)
+    assert (after.evidence, after.sources, after.reinforcement_count) == (kept.evidence, kept.sources, 1)
+    assert (after.trust, after.created_at) == (Trust.CONFIRMED, kept.created_at)
+    assert (retired.status, retired.successor) == (Status.SUPERSEDED, kept.id)
+    assert await desk(world).questions() == []
+
+
+@pytest.mark.parametrize(("one", "other"), RIVALS)
+async def test_a_text_rests_on_those_members_alone_that_do_not_deny_it(world: World, one: str, other: str):
+    question = await asked(world, one, other, *OTHERS)
+    kept, gone = await with_texts(world, one, other)
+    await desk(world).answer(question, text=f"{one}. She said so.")
+    (only,) = [entry for entry in await world.active() if entry.content.startswith(one)]
+    assert other not in {evidence.sentence for evidence in only.evidence}
+    assert {source.id for source in only.sources} == {kept.id, gone.id}
+    assert (await world.get(gone)).status is Status.SUPERSEDED
+
+
+async def test_keeping_one_of_three_takes_over_what_agrees_and_replaces_what_does_not(world: World):
+    question = await asked(world, TEA, ALSO_TEA, SAME_TEA, *OTHERS)
+    tea, also, same = await with_texts(world, TEA, ALSO_TEA, SAME_TEA)
+    await desk(world).answer(question, keep=tea.id)
+    after = await world.get(tea)
+    assert (after.reinforcement_count, ALSO_TEA in {one.sentence for one in after.evidence}) == (2, False)
+    assert ((await world.get(also)).status, (await world.get(same)).status) == (Status.SUPERSEDED, Status.ARCHIVED)
+
+
+async def test_a_question_names_the_words_by_which_its_members_differ_and_stores_none_of_them(world: World):
+    await asked(world, *RIVALS[0])
+    (found,) = await desk(world).questions()
+    assert (found.differ_in, found.to_json()["differ_in"]) == ("not", "not")
+    assert found.text.endswith("They differ in: not.")
+    assert "differ" not in found.question.text
 
 
 async def test_a_text_takes_the_place_of_all_members(world: World):

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from agentcore.domain.memory import MemoryEntry
 from dream.cycle.forecast import REVIEWER
+from dream.domain.asked_question import differing_words, words_alone
 from dream.domain.report import RunReport
 from dream.interfaces.cli.render.text import Line, Lines, Tone, clip, counted, paragraph
 
@@ -59,7 +60,8 @@ def cluster_lines(
     most = f", the {limit} most alike" if len(found) > limit else ""
     yield from paragraph(f"{title}{most}:", width, tone=Tone.TITLE)
     for place, cluster in enumerate(found[:limit], start=1):
-        yield Line(f"  {place}. {alike(cluster.similarity)}")
+        texts = [entries[one].content for one in cluster.entries if one in entries]
+        yield from paragraph(alike(cluster.similarity, texts), width, first=f"  {place}. ", rest="     ")
         for entry_id in cluster.entries[:_SHOWN_ENTRIES]:
             entry = entries.get(entry_id)
             text = "(no longer here)" if entry is None else f"{clip(entry.content, _MAX_TEXT)}  [{entry.category}]"
@@ -70,14 +72,20 @@ def cluster_lines(
         yield Line(f"  and {counted(len(found) - limit, 'more cluster', 'more clusters')}; {more}", Tone.FAINT)
 
 
-def alike(similarity: float) -> str:
-    """Return how alike two texts are that are not equal: no share of words makes them so.
+def alike(similarity: float, texts: Sequence[str]) -> str:
+    """Return how alike texts are, and by which words they differ: a `not` is no rare word, and says the contrary.
 
     Example:
-        >>> alike(0.874), alike(0.999), alike(1.0)
-        ('87% alike', '99% alike', 'the same words')
+        >>> alike(0.874, ["Ana has a cat.", "Ana has a dog."]), alike(1.0, ["Ana eats.", "Ana, eats"])
+        ('87% alike, they differ in: cat / dog', 'the same words')
+        >>> alike(1.0, ["Ana is well", "Ana is not well"])
+        '99% alike, they differ in: not'
     """
-    return "the same words" if similarity >= 1 else f"{min(similarity, 0.99):.0%} alike"
+    differ = differing_words(texts)
+    if similarity >= 1 and differ is None and len({words_alone(text) for text in texts}) == 1:
+        return "the same words"
+    told = f"{min(similarity, 0.99):.0%} alike"
+    return f"{told}, they differ in: {differ}" if differ else told
 
 
 def _is_judged(report: RunReport) -> bool:

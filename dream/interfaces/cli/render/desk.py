@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from agentcore.domain.question import Question, QuestionCause
+from agentcore.domain.question import QuestionCause
 from dream.domain.asked_question import AskedQuestion
 from dream.domain.change import JournalRow
 from dream.domain.report import RunReport
@@ -39,14 +39,16 @@ def question_lines(session: CommandSession, found: Sequence[AskedQuestion], none
 def asked_lines(one: AskedQuestion, width: int) -> Lines:
     """Yield one question with its members."""
     question = one.question
-    yield from paragraph(question.text, width, first=f"{question.id[:8]}  ", tone=Tone.TITLE)
-    yield from paragraph(_told(question), width, first="  ", tone=Tone.FAINT)
+    yield from paragraph(one.text, width, first=f"{question.id[:8]}  ", tone=Tone.TITLE)
+    yield from paragraph(_told(one), width, first="  ", tone=Tone.FAINT)
     for entry in one.members:
         yield from entry_lines(entry, width, prefix="  ")
 
 
-def _told(question: Question) -> str:
-    cause = _CAUSES[question.cause] if question.similarity is None else alike(question.similarity)
+def _told(one: AskedQuestion) -> str:
+    question = one.question
+    texts = [entry.content for entry in one.members]
+    cause = _CAUSES[question.cause] if question.similarity is None else alike(question.similarity, texts)
     asked = f"{cause}; asked by {question.asked_by}, {when(question.asked_at)}"
     if question.is_open:
         return asked
