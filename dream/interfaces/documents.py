@@ -6,7 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from agentcore.domain.conversation import ConversationSession
-from agentcore.domain.records import entry_json, text_of
+from agentcore.domain.question import Question
+from agentcore.domain.records import RecordKind, entry_json, text_of
 from agentcore.domain.temporal import to_text
 from dream.domain.usage import UsageRow, summed
 
@@ -17,11 +18,29 @@ if TYPE_CHECKING:
     from agentcore.domain.scope import Scope
     from agentcore.recall.results import DenseScore, Explanation, Hit
     from agentcore.stores.forgetting import Forgotten
+    from agentcore.stores.storage import Storage
     from dream.cycle.dreams import Dreams
     from dream.domain.change import JournalRow
     from dream.domain.plan import Plan
     from dream.domain.report import PassReport, RunReport
     from dream.domain.session import DreamSession
+
+
+async def changes_json(storage: Storage, scope: Scope, rows: Sequence[JournalRow]) -> list[dict[str, Any]]:
+    """Return what a run changed; of a question also the texts that it is about, by id, as far as they still live."""
+    about = {at: _members(row) for at, row in enumerate(rows) if row.kind is RecordKind.QUESTION}
+    ids = sorted({one for members in about.values() for one in members})
+    found = await storage.read(scope, lambda view: view.entries.get_many(ids)) if ids else []
+    texts = {entry.id: entry.content for entry in found}
+    return [
+        row.to_json() | ({"texts": {one: texts[one] for one in about[at] if one in texts}} if at in about else {})
+        for at, row in enumerate(rows)
+    ]
+
+
+def _members(row: JournalRow) -> tuple[str, ...]:
+    asked = row.record_after or row.record_before
+    return asked.member_ids if isinstance(asked, Question) else ()
 
 
 def hit_json(hit: Hit, why: Explanation | None) -> dict[str, Any]:

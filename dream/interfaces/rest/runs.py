@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from agentcore.stores.storage import UnitOfWork
 from dream.domain.report import RunKind, RunReport
-from dream.interfaces.documents import run_json
+from dream.interfaces.documents import changes_json, run_json
 from dream.interfaces.rest.bodies import PlanAsked, RunAsked, UndoAsked
 from dream.interfaces.rest.replies import EventStream, answers, carried_out, once, once_of, reply
 from dream.interfaces.rest.requests import PREFIX, Cursor, IdempotencyKey, Limit, Reading, RunDeskOf, Writing
@@ -71,7 +71,7 @@ async def get_changes(
     """Return what a run changed, each record before and after, with the reason, in the order of the numbers."""
     report = await _report(call, run_id)
     rows = await call.services.dreams.diff(report.run_id, pass_name=pass_name, after=after, limit=limit)
-    return reply({"run_id": report.run_id, "changes": [row.to_json() for row in rows]})
+    return reply({"run_id": report.run_id, "changes": await changes_json(call.host.storage, call.scope, rows)})
 
 
 _EVENTS = "Server-sent events: `progress` whenever a step is committed, `done` with the report at the end."

@@ -114,3 +114,10 @@ def test_passes_that_cannot_run_share_a_line_and_no_line_is_too_long(width: int)
     assert "4 compared, 1 cluster" in text
     assert "clusters" not in text
     assert "2 passes ask a model, none is configured; name one by AGENTCORE_MODEL" in text
+
+
+def test_the_changes_of_a_run_tell_what_a_question_is_about(cli: CommandLine):
+    tea, also = remembered(cli, TEA, ALSO_TEA)
+    run_id = cli.json("run", "--pass", "near-duplicates")["run_id"]
+    (change,) = cli.json("diff", run_id)["changes"]
+    assert (change["kind"], change["texts"]) == ("question", {tea: TEA, also: ALSO_TEA})

@@ -17,6 +17,7 @@ from dream.interfaces.cli.render.reports import refused_text_lines, run_lines, r
 from dream.interfaces.cli.render.sessions import session_lines
 from dream.interfaces.cli.render.text import Line, Lines
 from dream.interfaces.cli.session import Access, CliSession
+from dream.interfaces.documents import changes_json
 from dream.stores import dream_stores
 
 _LOOK_BACK = 1_000
@@ -91,8 +92,9 @@ async def diff(run: str, /, *, session: CliSession) -> None:
         report = await _report(dreams, run)
         rows = await dreams.diff(report.run_id)
         entries = await named_entries(host, session, report, rows)
+        changes = await changes_json(host.storage, session.scope, rows)
     session.screen.show(
-        lambda: {"run_id": report.run_id, "changes": [row.to_json() for row in rows]},
+        lambda: {"run_id": report.run_id, "changes": changes},
         lambda: diff_lines(session, report, rows, entries),
     )
 
