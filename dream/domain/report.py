@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from agentcore.domain.scope import Scope
+from agentcore.domain.scope_pattern import ScopePattern
 from agentcore.domain.temporal import from_text, to_text
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Stop
@@ -280,7 +282,8 @@ class Alarm:
         problem = f"failed (the newest in {names})"
         if self.kind is AlarmKind.NO_OP:
             problem = f"came to nothing (the newest changed nothing, with work waiting for {names})"
-        return f"{dreams} on {self.scope} {problem}, {since}: `dream show {self.run_id}` says why."
+        command = shlex.join(("dream", "show", self.run_id, "--scope", str(ScopePattern.of(self.scope))))
+        return f"{dreams} on {self.scope} {problem}, {since}: `{command}` says why."
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values."""

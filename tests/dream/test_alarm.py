@@ -64,7 +64,7 @@ def test_runs_that_come_to_nothing_raise_an_alarm(passes: tuple[PassReport, ...]
     assert (alarm.kind, alarm.runs, alarm.since, alarm.run_id, alarm.passes) == (kind, 3, NOW, "run-2", names)
     assert all(name in alarm.sentence for name in names)
     assert "2025-06-14 09:00 UTC" in alarm.sentence
-    assert "`dream show run-2`" in alarm.sentence
+    assert "`dream show run-2 --scope default/agent/agent`" in alarm.sentence
     assert find_alarm(newest_first[:2], 3) is None
 
 

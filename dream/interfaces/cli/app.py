@@ -13,6 +13,7 @@ from cyclopts import App, Group, Parameter
 from agentcore.clock import SystemClock
 from agentcore.domain.actor import Actor, ActorKind
 from agentcore.domain.scope import Scope
+from agentcore.domain.scope_pattern import ScopePattern
 from agentcore.errors import InvalidOptionsError
 from agentcore.ids import RandomIds
 from agentcore.stores.acting import acting_as
@@ -221,9 +222,13 @@ def _session(
 ) -> CommandSession:
     if busy_timeout is not None and not (isfinite(busy_timeout) and busy_timeout >= 0):
         raise InvalidOptionsError(field="--busy-timeout", value=busy_timeout, allowed="give seconds, 0 or more")
+    # Parsed as a scope first: what neither could be is refused as a scope. A backslash takes its meaning from a `*`.
+    pattern = None if scope is None else ScopePattern.parse(str(Scope.parse(scope)))
+    one = Scope.default() if pattern is None else pattern.scope
     return CommandSession(
         data_dir=data_directory(data),
-        scope=Scope.default() if scope is None else Scope.parse(scope),
+        scope=one or Scope.parse(str(pattern)),
+        pattern=pattern if one is None else None,
         screen=Screen(as_json=as_json),
         clock=SystemClock(),
         ids=RandomIds(),

@@ -32,6 +32,7 @@ from dream.cycle.documents.files import read_whole
 from dream.domain.candidate import PromotionStanding
 from dream.domain.finding import Finding, Verdict
 from dream.domain.reasons import Refused
+from dream.domain.report import Alarm
 from dream.errors import UnsupportedStorageError
 from dream.interfaces.cli.render.followed import followed_sentence
 from dream.interfaces.cli.render.status import MAKE_ROOM, no_room
@@ -92,7 +93,9 @@ async def _records(host: Host, scope: Scope) -> AsyncGenerator[Finding]:
     for look in (_states, _runs, _waiting, _leases, _sources, _index):
         yield await host.storage.read(scope, look)
     yield await asyncio.to_thread(_secrets, await host.storage.read(scope, _newest))
-    yield _promotion(await host.for_scope(scope).dreams.promotion(limit=0))
+    dreams = host.for_scope(scope).dreams
+    yield _promotion(await dreams.promotion(limit=0))
+    yield _alarm((await dreams.status()).alarm)
 
 
 async def _each(host: Host, scopes: Sequence[Scope]) -> AsyncGenerator[Finding]:
@@ -293,6 +296,12 @@ def _secrets(found: Sequence[MemoryEntry]) -> Finding:
     named = ", ".join(held[:_SHOWN]) + (" and others" if len(held) > _SHOWN else "")
     detail = f"{len(held):,} of {looked} seem to hold a password, a key or the like ({named})"
     return Finding("secrets", Verdict.NOTE, detail, "`dream forget ID` deletes one; then change what it told")
+
+
+def _alarm(alarm: Alarm | None) -> Finding:
+    if alarm is None:
+        return Finding("alarm", Verdict.FINE, "the last dreams did not all come to nothing")
+    return Finding("alarm", Verdict.WRONG, alarm.sentence.rstrip("."))
 
 
 def _promotion(standing: PromotionStanding) -> Finding:

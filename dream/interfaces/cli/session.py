@@ -14,6 +14,7 @@ from cyclopts import Parameter
 
 from agentcore.clock import Clock
 from agentcore.domain.scope import Scope
+from agentcore.domain.scope_pattern import ScopePattern
 from agentcore.errors import InvalidOptionsError
 from agentcore.ids import IdFactory
 from agentcore.llm.settings_file import FILE_NAME, WORKSPACE, is_told, read_section, scope_tables
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 DATA_VARIABLE = "AGENTCORE_DATA"
 _DATABASE = "agentcore.db"
+_ONE_SCOPE = (
+    r"name one scope, with \* for a * of its own name; these take patterns: status, usage, export, doctor, run, "
+    "forget --everything"
+)
 
 
 class Access(Enum):
@@ -52,6 +57,7 @@ class CommandSession:
     Args:
         data_dir: Where the memory lies.
         scope: Whose memory.
+        pattern: The scopes that were named instead, with `*` or `?`; None if it was one.
         screen: Where output goes.
         clock: Where instants come from.
         ids: Where ids come from.
@@ -69,6 +75,7 @@ class CommandSession:
     ids: IdFactory
     given: tuple[str, ...] = ()
     is_data_given: bool = False
+    pattern: ScopePattern | None = None
     workspace: Path | None = None
     busy_timeout: timedelta | None = None
     follows_host: bool = True
@@ -149,12 +156,28 @@ class CommandSession:
 
         return levels_of(self.data_dir, self.left())
 
-    def require_folder(self, access: Access = Access.LOOK) -> None:
-        """Refuse a data directory that was named and does not exist, unless it is made: most likely it is mistyped.
+    def require_one_scope(self) -> None:
+        """Refuse a pattern, for a command that works in one scope.
 
         Raises:
+            InvalidOptionsError: `--scope` holds `*` or `?`.
+        """
+        if self.pattern is not None:
+            raise InvalidOptionsError(field="--scope", value=str(self.pattern), allowed=_ONE_SCOPE)
+
+    def require_folder(self, access: Access = Access.LOOK, *, one_scope: bool = False) -> None:
+        """Refuse a data directory that was named and does not exist, unless it is made: most likely it is mistyped.
+
+        Args:
+            access: What is done to the memory.
+            one_scope: Whether a pattern is refused, too.
+
+        Raises:
+            InvalidOptionsError: a pattern was given instead of the scope.
             MissingFolderError: it is so.
         """
+        if one_scope:
+            self.require_one_scope()
         if access is not Access.CREATE and self.is_data_given and not self.data_dir.exists():
             raise MissingFolderError(path=str(self.data_dir))
 
@@ -178,10 +201,11 @@ class CommandSession:
             modes: What becomes of the changes of passes; all are made by default.
             embedder: Which embedding model recall asks; None for words alone.
             dreams: Whether dreams are among them; a command that only looks at entries is quicker without.
-            needs_scope: Whether the session's scope has to exist; not for commands on several.
+            needs_scope: Whether the session's scope has to be one, and to exist; not for commands on several.
             in_background: Whether they start by themselves, for a command that stays.
 
         Raises:
+            InvalidOptionsError: a pattern was given instead of the scope.
             MissingFolderError: the data directory was named and does not exist, and the command is none that makes it.
             UnknownScopeError: nothing was ever stored in the scope, and the command is none that makes it.
             InvalidWorkspaceError: the workspace is no folder.
@@ -190,7 +214,7 @@ class CommandSession:
         from agentcore.hosting.builder import AgentHostBuilder  # noqa: PLC0415 - the database takes half a second
         from agentcore.workspace.folder import WorkspaceFolder  # noqa: PLC0415 - as above
 
-        self.require_folder(access)
+        self.require_folder(access, one_scope=needs_scope)
         is_there = access in {Access.CHANGE, Access.CREATE} or self.database.exists() or self.data_dir.is_file()
         builder = AgentHostBuilder(self.data_dir if is_there else None, clock=self.clock, ids=self.ids)
         left = self.left()
@@ -233,7 +257,7 @@ class CommandSession:
         """Refuse a scope that does not exist; where there is none at all, the default one counts as empty."""
         known = await storage.scopes()
         if self.scope not in known and (known or self.scope != Scope.default()):
-            raise UnknownScopeError(scope=str(self.scope), known=map(str, known))
+            raise UnknownScopeError(scope=str(self.scope), known=map(str, map(ScopePattern.of, known)))
 
 
 CliSession = Annotated[CommandSession, Parameter(parse=False)]

@@ -11,6 +11,7 @@ from agentcore import AgentHostBuilder
 from agentcore.clock import SystemClock
 from agentcore.domain import Scope
 from agentcore.stores.sql.sql_storage import SqlStorage
+from dream.interfaces.cli.screen import Screen
 
 
 def three(cli: CommandLine) -> None:
@@ -73,6 +74,96 @@ def test_several_scopes_are_erased_only_when_a_person_or_yes_says_so(cli: Comman
     left = {one["scope"]: one["entries"] for one in cli.json("scopes")["scopes"]}
     assert (left["beta/agent/ana"], sum(left.values())) == (2, 2)
     assert cli("--scope", "beta/*/*", "forget", "3f2a91").code == 2
+
+
+def held(cli: CommandLine) -> dict[str, int]:
+    return {one["scope"]: one["entries"] for one in cli.json("scopes")["scopes"]}
+
+
+def test_all_scopes_never_widens_what_scope_names(cli: CommandLine):
+    three(cli)
+    beyond = ("--scope", "acme/*/*")
+    assert len(cli.json(*beyond, "status", "--all-scopes")["scopes"]) == 2
+    assert len(cli.json(*beyond, "usage", "--all-scopes")["scopes"]) == 2
+    assert len(cli.json(*beyond, "export", "--all-scopes", "--output", str(cli.data / "out"))["exports"]) == 2
+    findings = {one["subject"]: one["detail"] for one in cli.json(*beyond, "doctor", "--all-scopes")["findings"]}
+    assert findings["scopes"] == "2 were looked at"
+    ran = cli("--json", *beyond, "run", "--no-model", "--all-scopes").document["runs"]
+    assert [one["scope"] for one in ran] == ["acme/rex/ana", "acme/rex/ben"]
+    one = cli("--scope", "acme/rex/ana", "forget", "--everything", "--all-scopes", "--yes")
+    assert (one.code, "exclude each other" in one.complaint) == (2, True)
+    cli.good("--scope", "acme/rex/b*", "forget", "--everything", "--all-scopes", "--yes")
+    left = held(cli)
+    assert (left["acme/rex/ana"], left["beta/agent/ana"], left.get("acme/rex/ben", 0)) == (2, 2, 0)
+
+
+def test_a_person_is_asked_by_how_many_and_which_scopes_go(cli: CommandLine, monkeypatch: pytest.MonkeyPatch):
+    three(cli)
+    asked: list[str] = []
+
+    def declined(_: Screen, question: str) -> str:
+        asked.append(question)
+        return "no"
+
+    monkeypatch.setattr(Screen, "has_person", True)
+    monkeypatch.setattr(Screen, "ask", declined)
+    assert cli("--scope", "acme/*/*", "forget", "--everything", "--all-scopes").code == 0
+    assert asked == ["Erase 2 scopes (acme/rex/ana, acme/rex/ben) for good? [y/N]"]
+    assert set(held(cli).values()) == {2}
+
+
+def test_what_concerns_the_whole_folder_does_not_look_at_the_scope(cli: CommandLine, tmp_path: Path):
+    three(cli)
+    for scope in ((), ("--scope", "acme/*/*")):
+        cli.good(*scope, "token", "create", "page", "--reach", "acme/*/*")
+        assert "page" in cli.good(*scope, "token", "list")
+        cli.good(*scope, "token", "revoke", "page")
+        made = cli.json(*scope, "backup", "--to", str(tmp_path / "kept"))
+        assert made["entries"] == 6
+        assert cli(*scope, "restore-backup", made["path"], "--yes").code == 0
+        assert sum(held(cli).values()) == 6
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("remember", "Ana likes tea."),
+        ("never", "tea", "--yes"),
+        ("switch", "dream", "off"),
+        ("schedule",),
+        ("pause",),
+        ("recall", "tea"),
+        ("explain",),
+        ("config", "show"),
+        ("directives", "eject", "consolidate"),
+    ],
+)
+def test_a_command_on_one_scope_refuses_a_pattern_and_writes_nothing(cli: CommandLine, words: tuple[str, ...]):
+    three(cli)
+    refused = cli("--scope", "acme/*/*", *words)
+    assert refused.code == 2
+    assert "name one scope" in refused.complaint
+    assert "these take patterns" in refused.complaint
+    assert len(held(cli)) == 3
+    assert not (cli.data / "directives").exists()
+
+
+def test_an_import_into_a_pattern_is_refused_before_the_folder_is_made(cli: CommandLine, tmp_path: Path):
+    file = tmp_path / "notes.md"
+    file.write_text("# people\n\n- Ana likes tea.\n")
+    assert "name one scope" in cli("--scope", "acme/*/*", "import", file).complaint
+    assert not cli.data.exists()
+
+
+def test_a_scope_whose_own_name_holds_a_star_is_reached_by_a_backslash(cli: CommandLine):
+    three(cli)
+    stray = ("--scope", r"acme/\*/\*")
+    cli.good(*stray, "remember", "Ana likes coffee.")
+    assert held(cli)["acme/*/*"] == 1
+    assert r"acme/\*/\*" in cli("--scope", "nobody/*/*", "usage").complaint
+    cli.good(*stray, "forget", "--everything", "--yes")
+    left = held(cli)
+    assert (left.pop("acme/*/*", 0), set(left.values())) == (0, {2})
 
 
 def test_dreams_are_switched_for_a_scope_a_workspace_and_a_conversation(cli: CommandLine):

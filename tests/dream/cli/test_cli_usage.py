@@ -124,7 +124,10 @@ def test_status_shows_dreams_that_come_to_nothing(cli: CommandLine):
     _fail_all_runs(cli)
     alarm = cli.json("status")["alarm"]
     assert (alarm["kind"], alarm["runs"]) == ("failed", 4)
-    assert f"dream show {alarm['run_id']}" in " ".join(cli.good("status").split())
+    said = f"`dream show {alarm['run_id']} --scope default/agent/agent` says why"
+    assert said in " ".join(cli.good("status").split())
+    examined = cli("doctor")
+    assert (examined.code, said in " ".join(examined.out.split()), "All is well." in examined.out) == (1, True, False)
     assert alarm["run_id"] in cli.good("show", alarm["run_id"])
 
 

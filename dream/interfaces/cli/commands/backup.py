@@ -25,7 +25,7 @@ async def backup(*, to: Path | None = None, session: CliSession) -> None:
     """
     if not session.database.exists() and not session.data_dir.is_file():
         raise EmptyFolderError(path=str(session.data_dir))
-    async with session.host(Access.LOOK, dreams=False) as host:
+    async with session.host(Access.LOOK, dreams=False, needs_scope=False) as host:
         made = await host.backup(to)
     session.screen.show(lambda: _json(made), lambda: backup_lines(made))
 

@@ -115,6 +115,7 @@ def _library(session: CommandSession) -> DirectiveLibrary:
 
 def _options(session: CommandSession) -> DreamOptions:
     """Return what dreams of the scope go by: as the settings file, the environment and the host's code say."""
+    session.require_one_scope()
     return session.levels().of(session.scope)
 
 

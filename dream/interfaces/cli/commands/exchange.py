@@ -146,8 +146,7 @@ def _make(folder: Path) -> None:
 
 async def _readable(session: CliSession, peer: str, output: Path | None) -> None:
     # The scope of the session is not asked for: whether there is any about the peer is.
-    access = Access.CREATE if session.database.exists() else Access.LOOK
-    async with session.host(access, dreams=False) as host:
+    async with session.host(Access.LOOK, dreams=False, needs_scope=False) as host:
         pages = [page async for page in readable_pages(host.storage, peer)]
     content = "".join(pages).encode("utf-8", "replace")
     if output is None:

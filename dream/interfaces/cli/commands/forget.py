@@ -11,20 +11,23 @@ from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.restatements import says_it
 from agentcore.stores.forgetting import Forgotten, TurnsChoice
 from dream.interfaces.cli.commands.scopes import named_scopes, pattern_of
-from dream.interfaces.cli.errors import MissingSettingError
+from dream.interfaces.cli.errors import ConflictingOptionsError, MissingSettingError
 from dream.interfaces.cli.render.forgetting import OUT_OF_REACH, erasure_lines, forgetting_lines, forgotten_lines
+from dream.interfaces.cli.render.text import counted, one_line
 from dream.interfaces.cli.session import Access, CliSession
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentcore.domain.memory import MemoryEntry
+    from agentcore.domain.scope import Scope
     from agentcore.domain.scope_pattern import ScopePattern
     from agentcore.hosting.host import Host
     from agentcore.hosting.restatements import Restatement
     from agentcore.stores.storage import ReadView
 
 _LEAST_PREFIX = 6
+_NAMED = 10
 _NAMES = ("entry", "--session", "--everything", "--all-of")
 
 
@@ -57,6 +60,8 @@ async def forget(
     given = [entry is not None, conversation is not None, everything, all_of is not None]
     if sum(given) != 1:
         raise MissingSettingError(what="entry or session", remedy=f"give one of {', '.join(_NAMES)}")
+    if all_scopes and session.pattern is None and "--scope" in session.given:
+        raise ConflictingOptionsError(first="--all-scopes", second=f"--scope {session.scope}")
     pattern = pattern_of(session, is_every=all_scopes)
     if pattern is not None:
         if not everything:
@@ -143,7 +148,7 @@ async def _erase_each(session: CliSession, pattern: ScopePattern, *, yes: bool) 
                 for one in named
                 for line in erasure_lines(await host.erase(one, preview=True), width, is_done=False)
             ]
-            question, declined = f"Erase {len(named):,} scopes for good?", "Nothing was erased."
+            question, declined = f"Erase {_called(named)} for good?", "Nothing was erased."
             if not session.screen.confirm(lines, question=question, declined=declined):
                 return
         done = [await host.erase(one) for one in named]
@@ -151,6 +156,12 @@ async def _erase_each(session: CliSession, pattern: ScopePattern, *, yes: bool) 
         lambda: {"erasures": [one.document() for one in done]},
         lambda: [line for one in done for line in erasure_lines(one, width, is_done=True)],
     )
+
+
+def _called(named: Sequence[Scope]) -> str:
+    names = ", ".join(one_line(str(one)) for one in named[:_NAMED])
+    more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
+    return f"{counted(len(named), 'scope')} ({names}{more})"
 
 
 async def _entries(host: Host, session: CliSession, ids: Sequence[str]) -> list[MemoryEntry]:

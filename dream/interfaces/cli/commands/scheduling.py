@@ -26,6 +26,7 @@ def show(*, session: CliSession) -> None:
     Args:
         session: Whose memory.
     """
+    session.require_one_scope()
     session.require_folder()
     left = session.left()
     options = session.levels().effective(session.scope)

@@ -68,12 +68,9 @@ def pattern_of(session: CommandSession, *, is_every: bool) -> ScopePattern | Non
 
     Args:
         session: Whose `--scope` may hold `*` and `?`.
-        is_every: Whether all scopes were asked for.
+        is_every: Whether all scopes were asked for; a pattern is not widened by it.
     """
-    if is_every:
-        return ScopePattern("*", "*", "*")
-    pattern = ScopePattern.parse(str(session.scope))
-    return pattern if pattern.scope is None else None
+    return ScopePattern("*", "*", "*") if is_every and session.pattern is None else session.pattern
 
 
 async def named_scopes(session: CommandSession, pattern: ScopePattern) -> list[Scope]:
@@ -86,7 +83,7 @@ async def named_scopes(session: CommandSession, pattern: ScopePattern) -> list[S
         known = await host.storage.scopes()
     found = [scope for scope in known if pattern.matches(scope)]
     if not found:
-        raise UnknownScopeError(scope=str(pattern), known=map(str, known))
+        raise UnknownScopeError(scope=str(pattern), known=map(str, map(ScopePattern.of, known)))
     return sorted(found, key=str)
 
 

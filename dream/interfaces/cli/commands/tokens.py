@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from agentcore.domain.scope_pattern import ScopePattern
 from agentcore.errors import InvalidOptionsError
 from dream.interfaces.cli.render.text import Line
 from dream.interfaces.cli.render.tokens import token_list_lines
@@ -36,10 +35,10 @@ async def create(
     """
     if days is not None and not 1 <= days <= _LONGEST:
         raise InvalidOptionsError(field="--days", value=days, allowed=f"give 1 to {_LONGEST:,}")
-    if reach is None and ScopePattern.parse(str(session.scope)).scope is None:
+    if reach is None and session.pattern is not None:
         raise InvalidOptionsError(field="--scope", value=str(session.scope), allowed="say with --reach what it reaches")
     lifetime = None if days is None else timedelta(days=days)
-    async with session.host(Access.CREATE, dreams=False) as host:
+    async with session.host(Access.CREATE, dreams=False, needs_scope=False) as host:
         secret, token = await host.tokens.create(
             name, scopes=reach or [session.scope], rights=right or ["write"], lifetime=lifetime
         )
@@ -52,7 +51,7 @@ async def list_(*, session: CliSession) -> None:
     Args:
         session: Whose memory.
     """
-    async with session.host(Access.LOOK, dreams=False) as host:
+    async with session.host(Access.LOOK, dreams=False, needs_scope=False) as host:
         found = await host.tokens.list()
     now = session.clock.now()
     session.screen.show(
@@ -68,7 +67,7 @@ async def revoke(name: str, /, *, session: CliSession) -> None:
         name: What it is called.
         session: Whose memory.
     """
-    async with session.host(Access.LOOK, dreams=False) as host:
+    async with session.host(Access.LOOK, dreams=False, needs_scope=False) as host:
         is_done = await host.tokens.revoke(name)
         is_known = any(token.name == name for token in await host.tokens.list())
     if not is_done and is_known:
