@@ -7,6 +7,7 @@ A restore prepares a copy of the backup beside the database: migrates it, and ha
 and erased since. That copy then replaces the database's content in one transaction, or not at all.
 """
 
+import errno
 import os
 import secrets
 import sqlite3
@@ -27,6 +28,8 @@ _PARTIAL: Final = ".partial"
 _SUFFIX: Final = ".agentcore-backup.db"
 _BEFORE: Final = "-before-migration-of-"
 _RECORDS: Final = ("entries", "turns", "skills")
+_FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_ALLOW: Final = "let this user write there, or make that folder yourself and give it to this user"
 _TABLES: Final = "SELECT name FROM sqlite_master WHERE type = 'table'"
 
 
@@ -54,12 +57,16 @@ class Backup:
 def backup_folder(data_dir: Path) -> Path:
     """Return where backups go by default: beside the data folder, so that they outlive it.
 
+    Where this process may not write beside it, as in a service that may write to its own folder alone, they go into it.
+
     Example:
-        >>> backup_folder(Path("/srv/agent-data")).as_posix()
-        '/srv/agent-data-backups'
+        >>> backup_folder(Path("/nowhere/agent-data")).as_posix()
+        '/nowhere/agent-data-backups'
     """
     data_dir = data_dir.absolute()
-    return data_dir.with_name(f"{data_dir.name}-backups")
+    beside = data_dir.with_name(f"{data_dir.name}-backups")
+    nearest = beside if beside.exists() else beside.parent
+    return beside if not nearest.exists() or os.access(nearest, os.W_OK) else data_dir / "backups"
 
 
 def write_backup(database: Path, folder: Path, at: datetime, *, mark: str = "") -> Backup:
@@ -190,9 +197,8 @@ def _said_of(path: Path) -> Generator[None]:
         yield
     except OSError as error:
         problem = f"cannot be written ({os.strerror(error.errno or 0)})"
-        raise StorageUnavailableError(
-            path=str(path), problem=problem, remedy="free some space, or name another folder"
-        ) from error
+        remedy = _ALLOW if error.errno in _FORBIDDEN else "free some space, or name another folder"
+        raise StorageUnavailableError(path=str(path), problem=problem, remedy=remedy) from error
     except sqlite3.Error as error:
         remedy = "free some space, end what holds the database, and try again"
         raise StorageUnavailableError(

@@ -1,10 +1,10 @@
-"""Puts a backup in the place of a database; what was forgotten and erased since stays so."""
+"""Puts a backup in the place of a database; what was forgotten, erased, revoked or switched off since stays so."""
 
 import asyncio
 import os
 import shutil
 import sqlite3
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from agentcore.stores.sql.backup import Backup, backup_folder, examined, write_b
 from agentcore.stores.sql.forget_key import ForgetKey
 from agentcore.stores.sql.sql_storage import FILE_NAME, SqlStorage
 from agentcore.stores.sql.sqlite import snapshot_folder, storage_faults
+from agentcore.stores.sql.standing import Standing, keep_standing, standing_in
 from agentcore.stores.storage import ReadView, UnitOfWork
 
 _TRIES: Final = 3
@@ -67,6 +68,7 @@ class _Wishes:
         tombstones: What was forgotten, by scope.
         topics: What is off limits, by scope.
         copies: Rows about files that hold copies.
+        standing: Tokens, switches and settings that hold.
     """
 
     state: tuple[object, ...]
@@ -74,13 +76,17 @@ class _Wishes:
     tombstones: dict[Scope, list[Tombstone]] = field(default_factory=dict[Scope, "list[Tombstone]"])
     topics: dict[Scope, list[OffLimitsTopic]] = field(default_factory=dict[Scope, "list[OffLimitsTopic]"])
     copies: Sequence[tuple[object, ...]] = ()
+    standing: Standing = field(default_factory=Standing)
 
 
-async def restore_backup(path: Path, data_dir: Path, clock: Clock, *, obeying: bool = True) -> Restored:
+async def restore_backup(
+    path: Path, data_dir: Path, clock: Clock, *, obeying: bool = True, kept: Collection[str] = ()
+) -> Restored:
     """Put a backup in the place of the database of a data folder, which nobody else may have open.
 
     What stands there is backed up first. What was forgotten there since the backup is forgotten in it, too, and its
-    off-limits topics are as they are there. A kill at any instant leaves the database as it was, or wholly restored.
+    off-limits topics are as they are there. Tokens are those of there, as they are; what is off there stays off.
+    A kill at any instant leaves the database as it was, or wholly restored.
 
     Args:
         path: The backup.
@@ -88,6 +94,7 @@ async def restore_backup(path: Path, data_dir: Path, clock: Clock, *, obeying: b
         clock: Where instants come from.
         obeying: Whether what was forgotten since has to be known; False restores even where the database there is
             damaged and cannot tell.
+        kept: Names of the settings of scopes that hold afterwards as well where they hold now, such as a pause.
 
     Raises:
         InvalidBackupError: the file is no backup, is damaged, or comes from a later version.
@@ -100,7 +107,7 @@ async def restore_backup(path: Path, data_dir: Path, clock: Clock, *, obeying: b
     for _ in range(_TRIES):
         staging = await asyncio.to_thread(snapshot_folder, data_dir)
         try:
-            done = await _attempt(path, staging / FILE_NAME, database, clock, obeying=obeying)
+            done = await _attempt(path, staging / FILE_NAME, database, clock, obeying=obeying, kept=kept)
         finally:
             await asyncio.to_thread(shutil.rmtree, staging, ignore_errors=True)
         if done is not None:
@@ -109,24 +116,28 @@ async def restore_backup(path: Path, data_dir: Path, clock: Clock, *, obeying: b
     raise StorageUnavailableError(path=str(database), problem="changes while it is to be restored", remedy=remedy)
 
 
-async def _attempt(path: Path, prepared: Path, database: Path, clock: Clock, *, obeying: bool) -> Restored | None:
+async def _attempt(
+    path: Path, prepared: Path, database: Path, clock: Clock, *, obeying: bool, kept: Collection[str]
+) -> Restored | None:
     """Restore once; None if something was decided meanwhile."""
-    wishes, former = await _given_up(database, clock, obeying=obeying)
+    wishes, former = await _given_up(database, clock, obeying=obeying, kept=kept)
     await asyncio.to_thread(_copy_privately, path, prepared)
     obeyed = await _prepare(prepared, database.parent, wishes, clock)
     found = await asyncio.to_thread(examined, prepared)
-    if not await asyncio.to_thread(_put_in_place, prepared, database, wishes):
+    if not await asyncio.to_thread(_put_in_place, prepared, database, wishes, kept):
         return None
     return Restored(backup=found, former=former, obeyed=obeyed)
 
 
-async def _given_up(database: Path, clock: Clock, *, obeying: bool) -> tuple[_Wishes | None, Backup | None]:
+async def _given_up(
+    database: Path, clock: Clock, *, obeying: bool, kept: Collection[str]
+) -> tuple[_Wishes | None, Backup | None]:
     """Return what people decided on the database that is given up, and a backup of it; nothing if there is none."""
     if not await asyncio.to_thread(database.exists):
         return None, None
     try:
         await asyncio.to_thread(_require_alone, database)
-        wishes = await _wishes_of(database, clock)
+        wishes = await _wishes_of(database, clock, kept)
         folder = backup_folder(database.parent)
         former = await asyncio.to_thread(write_backup, database, folder, clock.now(), mark="-before-restore")
     except (StorageCorruptError, InvalidBackupError) as error:
@@ -138,8 +149,8 @@ async def _given_up(database: Path, clock: Clock, *, obeying: bool) -> tuple[_Wi
     return replace(wishes, copies=(*wishes.copies, copy)), former
 
 
-async def _wishes_of(database: Path, clock: Clock) -> _Wishes:
-    """Read what was forgotten and what is off limits, in every scope."""
+async def _wishes_of(database: Path, clock: Clock, kept: Collection[str]) -> _Wishes:
+    """Read what was forgotten and what is off limits, in every scope, and what else holds."""
     storage = SqlStorage(database, clock=clock)
     await storage.start()
     try:
@@ -147,9 +158,10 @@ async def _wishes_of(database: Path, clock: Clock) -> _Wishes:
         found = {scope: await storage.read(scope, _decided) for scope in await storage.scopes()}
     finally:
         await storage.stop()
-    state, copies = await asyncio.to_thread(_state_and_copies, database)
+    state, copies, standing = await asyncio.to_thread(_state_of, database, kept)
     stones = {scope: tombstones for scope, (tombstones, _) in found.items() if tombstones}
-    return _Wishes(state, erasures, stones, {scope: topics for scope, (_, topics) in found.items() if topics}, copies)
+    limits = {scope: topics for scope, (_, topics) in found.items() if topics}
+    return _Wishes(state, erasures, stones, limits, copies, standing)
 
 
 def _decided(view: ReadView) -> tuple[list[Tombstone], list[OffLimitsTopic]]:
@@ -169,9 +181,12 @@ async def _prepare(prepared: Path, folder: Path, wishes: _Wishes | None, clock: 
                 await storage.write(erasure.scope, lambda unit: unit.erasure.finish())
         for scope, decided in _by_scope(wishes).items():
             done[scope] = await storage.write(scope, lambda unit, of=decided: _obey(unit, *of))
+        for scope, name, value in wishes.standing.settings if wishes else ():
+            await storage.write(scope, lambda unit, of=(name, value): unit.settings.put(*of))
     finally:
         await storage.stop()
     if wishes is not None:
+        await asyncio.to_thread(keep_standing, prepared, wishes.standing)
         with closing(sqlite3.connect(prepared)) as driver:
             driver.executemany(_NOTE, wishes.copies)
             driver.commit()
@@ -195,7 +210,7 @@ def _obey(unit: UnitOfWork, stones: Sequence[Tombstone], topics: Sequence[OffLim
     return unit.obey(stones)
 
 
-def _put_in_place(prepared: Path, database: Path, wishes: _Wishes | None) -> bool:
+def _put_in_place(prepared: Path, database: Path, wishes: _Wishes | None, kept: Collection[str]) -> bool:
     """Put the prepared database in the place of another, in one transaction; False if somebody decided something."""
     shutil.rmtree(database.parent / _RECALL, ignore_errors=True)
     if wishes is None:
@@ -205,7 +220,7 @@ def _put_in_place(prepared: Path, database: Path, wishes: _Wishes | None) -> boo
         prepared.replace(database)
         return True
     with _alone(database) as driver:
-        if driver.execute(_STATE).fetchone() != wishes.state:
+        if driver.execute(_STATE).fetchone() != wishes.state or standing_in(driver, kept) != wishes.standing:
             return False
         with closing(sqlite3.connect(prepared)) as source:
             source.backup(driver)
@@ -227,9 +242,10 @@ def _alone(database: Path) -> Generator[sqlite3.Connection]:
         yield driver
 
 
-def _state_and_copies(database: Path) -> tuple[tuple[object, ...], list[tuple[object, ...]]]:
+def _state_of(database: Path, kept: Collection[str]) -> tuple[tuple[object, ...], list[tuple[object, ...]], Standing]:
     with storage_faults(str(database)), closing(sqlite3.connect(database)) as driver:
-        return driver.execute(_STATE).fetchone(), driver.execute(_COPIES).fetchall()
+        copies = driver.execute(_COPIES).fetchall()
+        return driver.execute(_STATE).fetchone(), copies, standing_in(driver, kept)
 
 
 def _make_folder(folder: Path) -> None:

@@ -7,6 +7,7 @@ import sqlite3
 import stat
 from collections.abc import Generator
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,15 @@ from test_store_migrations import upgrade_to
 from agentcore.domain import RecordKind, Scope
 from agentcore.errors import InvalidBackupError, StorageCorruptError, StorageUnavailableError
 from agentcore.hosting.off_limits import OffLimits
+from agentcore.hosting.switches import Switchboard
+from agentcore.hosting.tokens import AccessTokens
 from agentcore.stores.sql import SqlStorage
-from agentcore.stores.sql.backup import backup_folder, examined
+from agentcore.stores.sql.backup import backup_folder, examined, write_backup
 from agentcore.stores.sql.leases import process_mark
 from agentcore.stores.sql.restore import Restored, restore_backup
 from agentcore.stores.sql.schema import REVISION
 from agentcore.stores.sql.sqlite import sqlite_engine
+from agentcore.stores.values import SwitchLevel, SwitchSetting
 from agentcore.testing import ManualClock, SequentialIds
 from agentcore.testing.contracts.samples import MINUTE, OTHER_SCOPE, SCOPE, a_turn, an_entry, an_off_limits_topic
 
@@ -339,3 +343,81 @@ async def test_a_restore_brings_back_no_topic_that_is_allowed_again_and_no_forme
     storage = await open_storage(path)
     left = await OffLimits(SCOPE, storage=storage, ids=ids).all()
     assert sorted(topic.words for topic in left) == ["my income", "my love life"]
+
+
+async def test_tokens_are_after_a_restore_what_they_were_before_it(path: Path, clock: ManualClock, open_storage: Any):
+    storage = await open_storage(path)
+    tokens = AccessTokens(storage, clock=clock)
+    secrets = {name: (await tokens.create(name, scopes=["*/*/*"], rights=["read"]))[0] for name in ("old", "kept")}
+    made = await storage.backup()
+    await tokens.revoke("old")
+    secrets["new"], _ = await tokens.create("new", scopes=["*/*/*"], rights=["read"])
+    secrets["again"], _ = await tokens.create("old", scopes=["*/*/*"], rights=["read"])
+    before = await tokens.list()
+    await storage.stop()
+    await restored(made.path, path, clock)
+    tokens = AccessTokens(await open_storage(path), clock=clock)
+    assert await tokens.list() == before
+    holds = {name: await tokens.resolve(secret) is not None for name, secret in secrets.items()}
+    assert holds == {"old": False, "kept": True, "new": True, "again": True}
+
+
+async def test_what_is_switched_off_or_paused_now_or_was_in_the_backup_is_so_after_a_restore(
+    path: Path, clock: ManualClock, open_storage: Any
+):
+    storage = await open_storage(path)
+    board, own, session = Switchboard(storage), SwitchSetting(level=SwitchLevel.SCOPE), "s1"
+    of_session = SwitchSetting(level=SwitchLevel.SESSION, session_id=session)
+    await board.configure(SCOPE, own, learning=True, dream=False)
+    await board.configure(SCOPE, of_session, learning=True)
+    await storage.write(OTHER_SCOPE, lambda unit: unit.settings.put("paused", "true"))
+    made = await storage.backup()
+    await board.configure(SCOPE, own, learning=False, dream=True)
+    await board.configure(SCOPE, of_session, learning=None)
+    await storage.write(OTHER_SCOPE, lambda unit: unit.settings.put("paused", None))
+    await storage.write(SCOPE, lambda unit: unit.settings.put("paused", "true"))
+    await storage.stop()
+    await restored(made.path, path, clock, kept=("paused",))
+    storage = await open_storage(path)
+    (found,) = await storage.read(SCOPE, lambda view: view.switches.standing())
+    assert (found.learning, found.dream) == (False, False)
+    assert await storage.read(SCOPE, lambda view: view.switches.session(session)) is None
+    for scope in (SCOPE, OTHER_SCOPE):
+        assert await storage.read(scope, lambda view: view.settings.get("paused")) == "true"
+
+
+@pytest.fixture
+def shut(path: Path) -> Generator[Path]:
+    """A data folder in a folder where this user may write nothing, as the system tells."""
+    path.parent.mkdir()
+    path.parent.parent.chmod(0o500)
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.setresuid(65534, 0, 0)  # the system answers for the real user
+    yield path.parent
+    if is_root:
+        os.setresuid(0, 0, 0)
+    path.parent.parent.chmod(0o700)
+
+
+async def test_backups_go_into_the_data_folder_where_nothing_may_be_written_beside_it(
+    shut: Path, path: Path, clock: ManualClock, open_storage: Any
+):
+    of_an_earlier_version(path)
+    storage = await open_storage(path)
+    made = await storage.backup()
+    await storage.stop()
+    done = await restored(made.path, path, clock)
+    assert done.former is not None
+    assert {made.path.parent, done.former.path.parent} == {shut / "backups"}
+    assert any("before-migration-of-0020" in name for name in names(shut / "backups"))
+
+
+def test_a_folder_that_may_not_be_written_is_no_matter_of_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(StorageUnavailableError, match="let this user write there") as refused:
+        write_backup(tmp_path / "agentcore.db", tmp_path / "kept", datetime(2026, 1, 1, tzinfo=UTC))
+    assert "space" not in str(refused.value)

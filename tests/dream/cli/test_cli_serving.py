@@ -1,5 +1,9 @@
 """`dream serve` as a process that a service manager starts and ends, and `dream token`."""
 
+import logging
+import os
+import re
+import select
 import signal
 import subprocess
 import sys
@@ -8,6 +12,8 @@ from pathlib import Path
 
 import pytest
 from commandline import CommandLine
+
+from dream.interfaces.cli.log_lines import logged_to_stderr
 
 
 @pytest.mark.parametrize("options", [("--no-http",), ("--port", "0")], ids=["without http", "with it"])
@@ -51,6 +57,52 @@ async def main():
 
 asyncio.run(main())
 """
+
+
+@pytest.mark.parametrize("options", [("--no-http",), ("--port", "0")], ids=["without http", "with it"])
+def test_a_server_logs_one_line_for_each_dream_and_says_at_once_where_it_serves(
+    tmp_path: Path, options: tuple[str, ...]
+):
+    data = tmp_path / "data"
+    dream = [sys.executable, "-m", "dream", "--data", str(data)]
+    subprocess.run([*dream, "remember", "Ana likes tea"], check=True, capture_output=True)
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": buffered}
+    with subprocess.Popen([*dream, "serve", *options], **pipes) as server:
+        try:
+            assert server.stdout is not None
+            assert server.stderr is not None
+            assert select.select([server.stdout], [], [], 30)[0]
+            assert str(data) in server.stdout.readline()
+            subprocess.run([sys.executable, "-c", _ASK, str(data)], check=True, capture_output=True)
+            assert select.select([server.stderr], [], [], 90)[0]
+            line = server.stderr.readline()
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.communicate(timeout=60)
+    told = (
+        r"\S+Z INFO dream\.\S+ dream_ended scope=default/agent/agent run_id=\w+ kind=dream outcome=\w+ trigger=manual"
+    )
+    assert re.match(told, line), line
+
+
+def test_a_log_line_has_the_figures_and_neither_an_error_in_words_nor_a_second_line(
+    capsys: pytest.CaptureFixture[str],
+):
+    log = logging.getLogger("dream.tried")
+    with logged_to_stderr("warning"):
+        log.info("below_level")
+        log.warning("documents_wait", extra={"scope": "a/b/c", "problem": "two\nlines"})
+        try:
+            int("Ana is pregnant")
+        except ValueError:
+            log.exception("request_failed")
+    log.warning("after_the_block")
+    first, second, *rest = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"\S+Z WARNING dream\.tried documents_wait scope=a/b/c problem=two lines", first)
+    assert second.endswith("request_failed")
+    assert rest[-1].strip() == "ValueError"
+    assert not any("Ana" in one for one in rest)
 
 
 def test_a_token_is_made_listed_and_revoked(cli: CommandLine):

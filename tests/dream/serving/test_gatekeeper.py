@@ -4,6 +4,8 @@ import asyncio
 import logging
 import socket
 import sqlite3
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -12,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import orjson
 import pytest
-from served import MEMORIES, RUNS, Served, served
+from served import MEMORIES, RUNS, Served, served, serving_process
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount
@@ -296,3 +299,22 @@ async def test_what_is_no_request_is_a_problem_too(server: Served):
         writer.close()
         assert answer.startswith(b"HTTP/1.1 400")
         assert b'"bad_request"' in answer
+
+
+def test_a_restore_makes_no_revoked_token_valid_and_no_pause_or_switch_undone(tmp_path: Path):
+    data = tmp_path / "data"
+
+    def dream(*words: object) -> str:
+        command = [sys.executable, "-m", "dream", "--data", str(data), *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    dream("remember", "Ana sails.")
+    secret = dream("token", "create", "phone", "--right", "read").strip()
+    backup = orjson.loads(dream("--json", "backup"))["path"]
+    dream("token", "revoke", "phone")
+    dream("switch", "learning", "off")
+    dream("pause")
+    dream("restore-backup", backup, "--yes")
+    with serving_process(tmp_path, data=data) as server, server.client(secret) as phone, server.client() as own:
+        assert [client.get(MEMORIES).status_code for client in (phone, own)] == [401, 200]
+    assert "waits for    learning, paused" in dream("status")

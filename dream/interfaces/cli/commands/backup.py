@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from dream.domain.storage_names import PAUSED_SETTING
 from dream.interfaces.cli.errors import EmptyFolderError
 from dream.interfaces.cli.render.backups import backup_lines, restored_lines, restoring_lines
 from dream.interfaces.cli.session import Access, CliSession
@@ -41,7 +42,7 @@ async def restore_backup(
     """Put a backup in the place of the memory of all scopes; end every process that uses it first.
 
     What is there is backed up before. What was forgotten since the backup was made is forgotten in it as well, and
-    off-limits topics stay.
+    off-limits topics stay. So do tokens as they are now, and what is switched off or paused.
 
     Args:
         file: The backup.
@@ -56,7 +57,7 @@ async def restore_backup(
     lines = restoring_lines(found, session.database, session.screen.width)
     if not yes and not session.screen.confirm(lines, question=_QUESTION, declined=_DECLINED):
         return
-    done = await restore(file, session.data_dir, session.clock, obeying=not without_forgets)
+    done = await restore(file, session.data_dir, session.clock, obeying=not without_forgets, kept=(PAUSED_SETTING,))
     session.screen.show(
         lambda: {
             "restored": _json(found),

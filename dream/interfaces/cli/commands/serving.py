@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 from cyclopts import Parameter
 
 from agentcore.domain.actor import HOST
 from agentcore.stores.acting import acting_as
 from dream.interfaces.cli.errors import MissingExtraError, UnprotectedServerError
+from dream.interfaces.cli.log_lines import logged_to_stderr
 from dream.interfaces.cli.render.text import Line
 from dream.interfaces.cli.session import Access, CliSession, CommandSession
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from dream.interfaces.page import Page
 
 T = TypeVar("T")
+Level = Literal["debug", "info", "warning", "error"]
 Names = Annotated[list[str] | None, Parameter(negative="")]
 Flag = Annotated[bool, Parameter(negative="")]
 _EXTRA = "serve"
@@ -35,6 +37,7 @@ async def serve(
     allow_origin: Names = None,
     read_only: Flag = False,
     tools: Names = None,
+    log_level: Level = "info",
     session: CliSession,
 ) -> None:
     """Serve the memory of the folder over REST and MCP, and let all its scopes dream by themselves, until stopped.
@@ -47,9 +50,10 @@ async def serve(
         allow_origin: A page of another place that may call it from a browser; give the option once for each.
         read_only: Offer only those MCP tools that change nothing.
         tools: An MCP tool to offer; give the option once for each, all by default.
+        log_level: From which level on events are logged to stderr; `debug` may show what is remembered.
         session: Whose memory.
     """
-    with acting_as(HOST):
+    with acting_as(HOST), logged_to_stderr(log_level):
         if no_http:
             await _dream_alone(session)
             return
@@ -79,6 +83,7 @@ async def mcp(
     *,
     read_only: Flag = False,
     tools: Names = None,
+    log_level: Level = "info",
     session: CliSession,
 ) -> None:
     """Serve the memory of one scope to the agent that started this command, over MCP on stdin and stdout.
@@ -86,10 +91,11 @@ async def mcp(
     Args:
         read_only: Offer only those tools that change nothing.
         tools: A tool to offer; give the option once for each, all by default.
+        log_level: From which level on events are logged to stderr; `debug` may show what is remembered.
         session: Whose memory.
     """
     serve_stdio = _needs_extra("mcp", _stdio_server)
-    with acting_as(HOST):
+    with acting_as(HOST), logged_to_stderr(log_level):
         async with session.host(
             Access.CREATE, chat=session.chat(), embedder=session.embedder(), in_background=True
         ) as opened:
@@ -105,6 +111,7 @@ async def _dream_alone(session: CommandSession) -> None:
     ) as opened:
         with stopping_on_signals(opened.request_stop):
             session.screen.print([Line(f"Dreaming for {session.data_dir}, without HTTP")])
+            session.screen.finish()
             await opened.wait_for_shutdown()
 
 
@@ -113,6 +120,7 @@ def _tell_ready(session: CommandSession, address: str, told: str, page: "Page", 
     if secret:
         lines.append(f"The page, by a link that holds once: {address}/login?code={page.logins.link(secret)}")
     session.screen.print([Line(line) for line in lines])
+    session.screen.finish()
 
 
 async def _own_secret(session: CommandSession) -> str:

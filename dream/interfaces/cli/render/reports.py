@@ -1,6 +1,6 @@
 """Shows what runs did, pass by pass."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Sized
 from typing import Any, Final, cast
 
 from agentcore.domain.memory import MemoryEntry
@@ -429,4 +429,14 @@ def _cells(report: RunReport, *, is_running: bool) -> tuple[str, ...]:
         parts.append(f"of {report.target}")
     if report.reason and report.outcome in {Outcome.PARTIAL, Outcome.FAILED} and report.finished_at:
         parts.append(report.reason)
+    elif report.finished_at:
+        parts += _failures(report)
     return report.run_id, when(report.started_at), report.kind.value, outcome, ", ".join(parts)
+
+
+def _failures(report: RunReport) -> Iterator[str]:
+    """Yield the passes that failed, by cause: the kind of error, whose words `show` tells."""
+    failed = [(item.name, item.reason or "") for item in report.passes if item.outcome is PassOutcome.FAILED]
+    for cause in dict.fromkeys(reason.partition(":")[0] for _, reason in failed):
+        names = [name for name, reason in failed if reason.partition(":")[0] == cause]
+        yield f"failed in {', '.join(names)}: {cause}"
