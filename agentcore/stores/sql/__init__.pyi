@@ -1,3 +1,7 @@
+from .engines.sqlite import (
+    snapshot_folder as snapshot_folder,
+    sqlite_engine as sqlite_engine,
+)
 from .leases import (
     is_gone as is_gone,
     machine as machine,
@@ -14,10 +18,6 @@ from .scrub import (
 from .sql_storage import (
     FILE_NAME as FILE_NAME,
     SqlStorage as SqlStorage,
-)
-from .sqlite import (
-    snapshot_folder as snapshot_folder,
-    sqlite_engine as sqlite_engine,
 )
 from .transaction import (
     Transaction as Transaction,

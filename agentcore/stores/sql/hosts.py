@@ -10,9 +10,9 @@ from sqlalchemy import Connection, Row, delete, insert, select, update
 from sqlalchemy.exc import DBAPIError
 
 from agentcore.domain.temporal import from_micros, to_micros
+from agentcore.stores.sql.engines.sqlite import sqlite_engine
 from agentcore.stores.sql.leases import is_gone, machine, process_mark
 from agentcore.stores.sql.schema import hosts
-from agentcore.stores.sql.sqlite import sqlite_engine
 from agentcore.stores.sql.transaction import Transaction
 
 

@@ -11,8 +11,8 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from agentcore.domain.temporal import to_micros
 from agentcore.errors import StorageCorruptError, StorageTooNewError, StorageTooOldError
 from agentcore.stores.sql.backup import Backup, copy_before_migration
+from agentcore.stores.sql.engines.sqlite import driver_connection, driver_of, use_write_ahead_log
 from agentcore.stores.sql.schema import KNOWN_REVISIONS, RETIRED_REVISIONS, REVISION, WHERE, known_copies, metadata
-from agentcore.stores.sql.sqlite import driver_connection, driver_of, use_write_ahead_log
 
 _VERSION_TABLE = "alembic_version"
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"

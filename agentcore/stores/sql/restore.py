@@ -19,9 +19,9 @@ from agentcore.domain.text import fold_key
 from agentcore.errors import InvalidBackupError, StorageCorruptError, StorageUnavailableError
 from agentcore.stores.forgetting import Erasure, Forgotten, Tombstone
 from agentcore.stores.sql.backup import Backup, backup_folder, examined, write_backup
+from agentcore.stores.sql.engines.sqlite import snapshot_folder, storage_faults
 from agentcore.stores.sql.forget_key import ForgetKey
 from agentcore.stores.sql.sql_storage import FILE_NAME, SqlStorage
-from agentcore.stores.sql.sqlite import snapshot_folder, storage_faults
 from agentcore.stores.sql.standing import Standing, keep_standing, standing_in
 from agentcore.stores.storage import ReadView, UnitOfWork
 

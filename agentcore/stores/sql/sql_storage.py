@@ -23,15 +23,8 @@ from agentcore.stores.forgetting import Erasure
 from agentcore.stores.sql.authorship import keep_authorship
 from agentcore.stores.sql.backup import Backup, backup_folder, write_backup
 from agentcore.stores.sql.conclusions import settle
-from agentcore.stores.sql.erase import all_erasures, erased_scopes, turns_elsewhere, unfinished
-from agentcore.stores.sql.feed import record_activity
-from agentcore.stores.sql.forget_key import ForgetKey
-from agentcore.stores.sql.migrate import is_current, migrate
-from agentcore.stores.sql.prepared import Rows
-from agentcore.stores.sql.reading_only import ReadingPlace, is_unwritable
-from agentcore.stores.sql.schema import known_copies, scopes, settings
-from agentcore.stores.sql.settings import FORMER_SALT
-from agentcore.stores.sql.sqlite import (
+from agentcore.stores.sql.engines.reading_only import ReadingPlace, is_unwritable
+from agentcore.stores.sql.engines.sqlite import (
     BUSY_TIMEOUT,
     Readers,
     barred_from_writing,
@@ -42,6 +35,13 @@ from agentcore.stores.sql.sqlite import (
     sweep_snapshots,
     truncate_write_ahead_log,
 )
+from agentcore.stores.sql.erase import all_erasures, erased_scopes, turns_elsewhere, unfinished
+from agentcore.stores.sql.feed import record_activity
+from agentcore.stores.sql.forget_key import ForgetKey
+from agentcore.stores.sql.migrate import is_current, migrate
+from agentcore.stores.sql.prepared import Rows
+from agentcore.stores.sql.schema import known_copies, scopes, settings
+from agentcore.stores.sql.settings import FORMER_SALT
 from agentcore.stores.sql.transaction import MY_SCOPE, SCOPE_REVISION, UNKNOWN_SCOPE, Transaction
 from agentcore.stores.sql.unit import SqlUnit
 from agentcore.stores.storage import Origin, ReadView, UnitOfWork

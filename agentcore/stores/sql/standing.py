@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from agentcore.domain.scope import Scope
-from agentcore.stores.sql.sqlite import storage_faults
+from agentcore.stores.sql.engines.sqlite import storage_faults
 
 _Place: TypeAlias = tuple[str, str, str, str]
 _Said: TypeAlias = tuple[int | None, int | None, int | None]

@@ -22,10 +22,10 @@ from agentcore.hosting.switches import Switchboard
 from agentcore.hosting.tokens import AccessTokens
 from agentcore.stores.sql import SqlStorage
 from agentcore.stores.sql.backup import backup_folder, examined, write_backup
+from agentcore.stores.sql.engines.sqlite import sqlite_engine
 from agentcore.stores.sql.leases import process_mark
 from agentcore.stores.sql.restore import Restored, restore_backup
 from agentcore.stores.sql.schema import REVISION
-from agentcore.stores.sql.sqlite import sqlite_engine
 from agentcore.stores.values import SwitchLevel, SwitchSetting
 from agentcore.testing import ManualClock, SequentialIds
 from agentcore.testing.contracts.samples import MINUTE, OTHER_SCOPE, SCOPE, a_turn, an_entry, an_off_limits_topic

@@ -20,8 +20,8 @@ from agentcore.errors import (
     StorageUnavailableError,
 )
 from agentcore.stores.sql import SqlStorage
+from agentcore.stores.sql.engines.sqlite import sqlite_engine
 from agentcore.stores.sql.schema import REVISION
-from agentcore.stores.sql.sqlite import sqlite_engine
 from agentcore.testing import ManualClock
 from agentcore.testing.contracts.samples import SCOPE, START, an_entry
 
