@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, settings
 from agentcore.domain import Scope
 from agentcore.testing import ManualClock, SequentialIds
 
+pytest_plugins = ["tests.postgres_server"]
+
 # Slow machines are no failures, and a failure seen once is seen again: `thorough` is for hunting new ones.
 settings.register_profile(
     "ci", deadline=None, max_examples=50, derandomize=True, suppress_health_check=[HealthCheck.too_slow]

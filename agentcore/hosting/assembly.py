@@ -42,6 +42,7 @@ from agentcore.llm.chat import ChatClient
 from agentcore.llm.embedding import Embedder
 from agentcore.llm.gate import BusyGate
 from agentcore.recall.recall import INDEX_FOLDER, Recall
+from agentcore.stores.sql.forget_key import ForgetKey
 from agentcore.stores.sql.sql_storage import FILE_NAME, SqlStorage
 from agentcore.stores.storage import Storage
 from agentcore.workspace.workspaces import Whereabouts, Workspaces
@@ -60,6 +61,7 @@ class HostConfig:
 
     Args:
         data_dir: Where it keeps its files; None keeps everything in memory.
+        database: The URL of the database that keeps the records; None is a file in that folder.
         clock: Where instants come from.
         ids: Where ids come from.
         shutdown_timeout: The time all services together may take to stop.
@@ -87,6 +89,7 @@ class HostConfig:
     clock: Clock
     ids: IdFactory
     shutdown_timeout: timedelta
+    database: str | None = None
     storage: Storage | None = None
     chat: ChatClient | None = None
     embedder: Embedder | None = None
@@ -174,7 +177,8 @@ def _context_parts(**parts: Any) -> "ContextParts":
 class _HostContainer(containers.DeclarativeContainer):
     """How each part is made of the others; `assemble` supplies the dependencies and empties what is absent."""
 
-    path: providers.Dependency[Any] = providers.Dependency()
+    place: providers.Dependency[Any] = providers.Dependency()
+    forget_key: providers.Dependency[Any] = providers.Dependency()
     data_dir: providers.Dependency[Any] = providers.Dependency()
     clock: providers.Dependency[Any] = providers.Dependency()
     ids: providers.Dependency[Any] = providers.Dependency()
@@ -202,7 +206,7 @@ class _HostContainer(containers.DeclarativeContainer):
     tool_call_options: providers.Dependency[Any] = providers.Dependency()
 
     gate = providers.Singleton(BusyGate)
-    storage = providers.Singleton(SqlStorage, path, clock=clock, decay=decay, synchronous=synchronous)
+    storage = providers.Singleton(SqlStorage, place, clock=clock, decay=decay, synchronous=synchronous, key=forget_key)
     recall = providers.Singleton(
         Recall, storage, options=recall_options, folder=recall_folder, embedder=embedder, dense=dense_options
     )
@@ -312,7 +316,8 @@ def assemble(config: HostConfig) -> Host:
 def _dependencies(config: HostConfig) -> dict[str, providers.Object[Any]]:
     memory, conversation = config.memory or MemoryOptions(), config.conversation or ConversationOptions()
     values: dict[str, object] = {
-        "path": None if config.data_dir is None else config.data_dir / FILE_NAME,
+        "place": config.database or (None if config.data_dir is None else config.data_dir / FILE_NAME),
+        "forget_key": ForgetKey.of(config.data_dir),
         "data_dir": config.data_dir,
         "clock": config.clock,
         "ids": config.ids,

@@ -52,6 +52,8 @@ class AgentHostBuilder:
 
     Args:
         data_dir: The folder of the host's files, made when missing; None or `":memory:"` keeps everything in memory.
+        database: The URL of a PostgreSQL database (`postgresql+psycopg://user:password@host:5432/name`) that keeps the
+            records instead of a file in the folder; needs `agentcore-dream[postgres]`.
         clock: Where instants come from; the machine's by default.
         ids: Where ids come from; random ones by default.
         shutdown_timeout: The time all services together may take to stop; 30 seconds by default.
@@ -72,11 +74,13 @@ class AgentHostBuilder:
         self,
         data_dir: str | Path | None,
         *,
+        database: str | None = None,
         clock: Clock | None = None,
         ids: IdFactory | None = None,
         shutdown_timeout: timedelta | None = None,
     ) -> None:
         self._data_dir = data_dir
+        self._database = database
         self._clock = SystemClock() if clock is None else clock
         self._ids = RandomIds() if ids is None else ids
         self._shutdown_timeout = shutdown_timeout
@@ -275,6 +279,7 @@ class AgentHostBuilder:
 
         config = HostConfig(
             data_dir=folder,
+            database=None if self._database is None else checked.database(self._database),
             clock=clock,
             ids=checked.part("ids", self._ids, "new"),
             shutdown_timeout=checked.duration("shutdown_timeout", timeout),

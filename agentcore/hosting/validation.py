@@ -62,6 +62,15 @@ keep everything in memory.
             self.refuse("data_dir", str(data_dir), "it is a file; name a folder, which need not exist yet")
         return folder
 
+    def database(self, url: object) -> str | None:
+        """Return the URL of a database; None if it is refused, which is noted."""
+        from agentcore.stores.sql.engines.database_url import require_driver  # noqa: PLC0415 - as in chat
+
+        if not isinstance(url, str):
+            self.refuse("database", url, "give a URL, or None for a file in the data directory")
+            return None
+        return url if self.attempt(lambda: require_driver(url)) else None
+
     def workspace(self, where: object) -> Whereabouts | None:
         """Return where workspaces are; None if it is refused, which is noted."""
         if callable(where):

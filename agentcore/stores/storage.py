@@ -445,6 +445,6 @@ class Storage(ErasureLog, Protocol):
         """Return every scope that holds anything, sorted."""
         ...
 
-    def snapshot(self) -> "AbstractAsyncContextManager[Storage]":
-        """Copy everything as it is now to a storage of its own, deleted at the end of the context."""
+    def snapshot(self, scope: Scope) -> "AbstractAsyncContextManager[Storage]":
+        """Copy a scope as it is now to a storage of its own, gone at the end of the context."""
         ...

@@ -37,7 +37,7 @@ class PlanService:
         self._options = options
 
     async def make(self, scope: Scope, *, passes: Collection[str] | None, now: datetime | None) -> Plan:
-        """Run on a copy of the database, and keep the steps of that run as a plan.
+        """Run on a copy of the scope, and keep the steps of that run as a plan.
 
         What would only be proposed is applied on the copy, since a plan shows it.
 
@@ -51,7 +51,7 @@ class PlanService:
         """
         parts, created_at = self._parts, self._parts.clock.now()
         steps: list[tuple[str, StepDraft]] = []
-        async with parts.storage.snapshot() as copy:
+        async with parts.storage.snapshot(scope) as copy:
             recall = parts.recall.on(copy)
             await recall.start()
             try:

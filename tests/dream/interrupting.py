@@ -59,8 +59,8 @@ class WatchedStorage:
     async def scopes(self) -> list[Scope]:
         return await self._storage.scopes()
 
-    def snapshot(self) -> AbstractAsyncContextManager[Any]:
-        return self._storage.snapshot()
+    def snapshot(self, scope: Scope) -> AbstractAsyncContextManager[Any]:
+        return self._storage.snapshot(scope)
 
     def _step(self, told: Step | None, number: int) -> None:
         if self.is_dead:

@@ -7,11 +7,16 @@ import os
 import secrets
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import orjson
 
+from agentcore.errors import InvalidOptionsError
+
 KEY_FILE: Final = "forget.key"
+KEY_VARIABLE: Final = "AGENTCORE_FORGET_KEY"
+"""Gives the key where several machines work on one database."""
+
 _SIZE: Final = 32
 
 
@@ -20,22 +25,51 @@ class ForgetKey:
 
     Args:
         folder: The folder of the database; None keeps the key in memory.
+        given: The key that the environment gives, the same for all processes of a database; None is the file's.
     """
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: Path | None, given: bytes | None = None) -> None:
         self._path = None if folder is None else folder / KEY_FILE
+        self._given = given
         self._key: bytes | None = None
         self._former: dict[str, bytes] = {}
         """Salts that earlier versions kept in the database, by the key of the scope."""
 
+    @classmethod
+    def of(cls, folder: Path | None) -> Self:
+        """Return the key that the environment gives, else that of a folder.
+
+        Raises:
+            InvalidOptionsError: what the environment gives is no key.
+        """
+        told = os.environ.get(KEY_VARIABLE)
+        if not told:
+            return cls(folder)
+        try:
+            given = bytes.fromhex(told)
+        except ValueError:
+            given = b""
+        if len(given) != _SIZE:
+            allowed = f"give {2 * _SIZE} hexadecimal digits, as `openssl rand -hex {_SIZE}` prints"
+            raise InvalidOptionsError(field=KEY_VARIABLE, value="(not shown)", allowed=allowed)
+        return cls(folder, given)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it outlives this process."""
+        return self._given is not None or self._path is not None
+
     def marks(self, scope_id: int, text: str) -> list[str]:
         """Return the hashes under which *text* may be known; none before anything was forgotten here."""
         self._read()
-        keys = [key for key in (self._key, self._former.get(str(scope_id))) if key is not None]
+        known = (self._given, self._key, self._former.get(str(scope_id)))
+        keys = [key for key in known if key is not None]
         return [_hash(key, text) for key in keys]
 
     def mark(self, text: str) -> str:
         """Return the hash under which *text* is remembered; makes the key if there is none."""
+        if self._given is not None:
+            return _hash(self._given, text)
         self._read()
         if self._key is None:
             self._key = secrets.token_bytes(_SIZE)

@@ -1,11 +1,9 @@
 """Bring a database to the schema this code reads; Alembic is imported only when there is something to migrate."""
 
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 
 from sqlalchemy import Connection, Dialect, Engine, delete, insert, text
-from sqlalchemy.dialects import registry
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from agentcore.domain.temporal import to_micros
@@ -14,10 +12,12 @@ from agentcore.stores.sql.backup import Backup, copy_before_migration
 from agentcore.stores.sql.engines.sqlite import driver_connection, driver_of, use_write_ahead_log
 from agentcore.stores.sql.schema import KNOWN_REVISIONS, RETIRED_REVISIONS, REVISION, WHERE, known_copies, metadata
 
-_VERSION_TABLE = "alembic_version"
+VERSION_TABLE = "alembic_version"
+"""Where Alembic keeps the revision."""
+
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
-_FOUND = f"SELECT version_num FROM {_VERSION_TABLE}"  # noqa: S608 - a constant
-_OURS = frozenset({_VERSION_TABLE, "scopes", "change_feed"})
+_FOUND = f"SELECT version_num FROM {VERSION_TABLE}"  # noqa: S608 - a constant
+_OURS = frozenset({VERSION_TABLE, "scopes", "change_feed"})
 
 
 def migrate(engine: Engine, *, path: str, at: datetime | None = None) -> None:
@@ -45,7 +45,8 @@ def migrate(engine: Engine, *, path: str, at: datetime | None = None) -> None:
     elif found != REVISION:
         database = engine.url.database
         made = copy_before_migration(Path(database), found, at) if at is not None and database else None
-        _upgrade(engine)
+        with engine.begin() as connection:
+            upgrade(connection)
         if made is not None and at is not None:
             _note(engine, made, at)
 
@@ -82,22 +83,26 @@ def _create(engine: Engine) -> None:
         # Another process may have been faster.
         if connection.exec_driver_sql(_TABLES).first() is None:
             driver = driver_of(connection)
-            for definition in _definitions(connection.dialect.name):
+            for definition in definitions(connection.dialect):
                 driver.execute(definition)
             _stamp(connection)
 
 
-@cache
-def _definitions(dialect: str) -> tuple[str, ...]:
+_worded: dict[str, tuple[str, ...]] = {}
+
+
+def definitions(dialect: Dialect) -> tuple[str, ...]:
     """Return what creates every table and index: a process that opens many databases words it once."""
-    _limit_indexes(dialect)
-    tables = metadata.sorted_tables
-    creations = [
-        *(CreateTable(table) for table in tables),
-        *(CreateIndex(index) for table in tables for index in sorted(table.indexes, key=lambda one: str(one.name))),
-    ]
-    wording: Dialect = registry.load(dialect)()
-    return tuple(str(creation.compile(dialect=wording)) for creation in creations)
+    found = _worded.get(dialect.name)
+    if found is None:
+        _limit_indexes(dialect.name)
+        tables = metadata.sorted_tables
+        creations = [
+            *(CreateTable(table) for table in tables),
+            *(CreateIndex(index) for table in tables for index in sorted(table.indexes, key=lambda one: str(one.name))),
+        ]
+        found = _worded[dialect.name] = tuple(str(creation.compile(dialect=dialect)) for creation in creations)
+    return found
 
 
 def _limit_indexes(dialect: str) -> None:
@@ -108,18 +113,18 @@ def _limit_indexes(dialect: str) -> None:
 
 
 def _stamp(connection: Connection) -> None:
-    key = f"CONSTRAINT {_VERSION_TABLE}_pkc PRIMARY KEY (version_num)"
-    connection.execute(text(f"CREATE TABLE {_VERSION_TABLE} (version_num VARCHAR(32) NOT NULL, {key})"))
-    statement = text(f"INSERT INTO {_VERSION_TABLE} VALUES (:revision)")  # noqa: S608 - a constant
+    key = f"CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num)"
+    connection.execute(text(f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) NOT NULL, {key})"))
+    statement = text(f"INSERT INTO {VERSION_TABLE} VALUES (:revision)")  # noqa: S608 - a constant
     connection.execute(statement, {"revision": REVISION})
 
 
-def _upgrade(engine: Engine) -> None:
+def upgrade(connection: Connection) -> None:
+    """Migrate the schema that a transaction finds."""
     from alembic import command  # noqa: PLC0415 - 300 ms of import, wanted only for a migration
     from alembic.config import Config  # noqa: PLC0415 - as above
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
-    with engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, cast
 
-from sqlalchemy import Boolean, Column, Connection, Dialect, Select, bindparam
+from sqlalchemy import Boolean, Column, Connection, Dialect, Float, Select, bindparam
 from sqlalchemy.types import TypeEngine
 
 Rows: TypeAlias = Sequence[tuple[Any, ...]]
@@ -90,7 +90,8 @@ class Prepared:
         if compiled.post_compile_params or compiled.literal_execute_params:
             raise TypeError(f"{self._statement} has to be compiled for each execution")
         for column in self._statement.selected_columns:
-            _require_plain(column.type.dialect_impl(dialect).result_processor(dialect, None), column.type)
+            if not isinstance(column.type, Float):  # what drivers give is one already
+                _require_plain(column.type.dialect_impl(dialect).result_processor(dialect, None), column.type)
         for bound in compiled.binds.values():
             _require_plain(bound.type.dialect_impl(dialect).bind_processor(dialect), bound.type)
         order = tuple(compiled.positiontup or ()) if compiled.positional else None

@@ -142,7 +142,7 @@ class TransactionContract:
         """What happens on either side afterwards stays there."""
         await storage.write(SCOPE, _write_one_of_each)
         before = await _records(storage, SCOPE)
-        async with storage.snapshot() as copy:
+        async with storage.snapshot(SCOPE) as copy:
             expect_equal(await _records(copy, SCOPE), before)
             expect_equal(await copy.read(SCOPE, lambda view: (view.revision, view.settings.get("a"))), (1, "a"))
             await copy.write(SCOPE, lambda unit: unit.entries.delete(["a"]))

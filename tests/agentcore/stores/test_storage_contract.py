@@ -17,9 +17,11 @@ from agentcore.testing.contracts.samples import expect_equal, expect_error, expe
 
 
 class TestSqlStorage(StorageContract):
-    @pytest.fixture(params=["memory", "file"])
+    @pytest.fixture(params=["memory", "file", "postgres"])
     async def storage(self, request: pytest.FixtureRequest, open_storage: Any, path: Path) -> Storage:
-        return await open_storage(path if request.param == "file" else None)
+        places: dict[str, Any] = {"memory": lambda: None, "file": lambda: path}
+        postgres: Any = lambda: request.getfixturevalue("postgres_url")  # noqa: E731
+        return await open_storage(places.get(request.param, postgres)())
 
 
 def test_the_suite_has_every_contract_of_the_package():

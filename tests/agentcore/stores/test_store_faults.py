@@ -231,12 +231,15 @@ async def test_a_read_only_file_is_said_so_at_the_first_write(guarded: Path, ope
     checked(str(refused.value), path)
 
 
-async def test_a_snapshot_without_a_place_is_said_so(guarded: Path, open_storage: Any):
+async def test_a_snapshot_needs_no_place_on_the_disk(guarded: Path, open_storage: Any):
     with unprivileged():
         storage = await open_storage(guarded / "a.db")
+        await storage.write(SCOPE, lambda unit: unit.entries.add([an_entry("a")]))
     allow(guarded, 0o555)
-    with unprivileged(), pytest.raises(StorageUnavailableError, match=r"cannot be copied: .*\.$"):
-        await storage.snapshot().__aenter__()
+    with unprivileged():
+        async with storage.snapshot(SCOPE) as copy:
+            assert await copy.read(SCOPE, lambda view: view.revision) == 1
+    allow(guarded, 0o777)
 
 
 async def test_a_full_disk_leaves_nothing_half_written(storage: SqlStorage, path: Path):
@@ -302,7 +305,7 @@ async def test_a_storage_is_used_between_its_start_and_its_stop(path: Path, cloc
         with pytest.raises(HostNotStartedError):
             await storage.scopes()
         with pytest.raises(HostNotStartedError):
-            await storage.snapshot().__aenter__()
+            await storage.snapshot(SCOPE).__aenter__()
         await storage.start()
         await storage.stop()
         await storage.stop()
@@ -329,6 +332,6 @@ async def read_everything(storage: SqlStorage) -> None:
 
 
 def limit_pages(storage: SqlStorage, count: int) -> None:
-    pooled = storage._writer.raw_connection()
+    pooled = storage._database.writer.raw_connection()
     pooled.driver_connection.execute(f"PRAGMA max_page_count={count}")
     pooled.close()

@@ -21,6 +21,13 @@ from agentcore.stores.sql.stored_prompts import StoredPrompts
 from agentcore.testing.contracts.samples import SCOPE, an_entry
 
 _MIGRATIONS = Path(migrate.__file__).parent / "migrations"
+
+
+def upgrade(engine: Engine) -> None:
+    with engine.begin() as connection:
+        migrate.upgrade(connection)
+
+
 _FIRST = Path(__file__).parent / "data" / "schema_0009.sql"
 """Made by the nine migrations that led to this schema, which are one now."""
 
@@ -52,7 +59,7 @@ def statements(engine: Engine) -> set[str]:
 def test_migrating_from_nothing_gives_exactly_the_schema_of_a_new_database():
     new, migrated = sqlite_engine(None, writes=True), sqlite_engine(None, writes=True)
     migrate.migrate(new, path="new")
-    migrate._upgrade(migrated)
+    upgrade(migrated)
     assert described(migrated) == described(new)
     assert statements(migrated) == statements(new)
     assert set(described(new)) == {*metadata.tables, "alembic_version"}
@@ -108,7 +115,7 @@ def test_changes_that_waited_for_room_wait_on_as_exchanges(path: Path):
             connection.exec_driver_sql(
                 f"INSERT INTO deferred VALUES ({key}, 1, 'run', 'folding', '{{\"a\": {key}}}', 50)"
             )
-    migrate._upgrade(old)
+    upgrade(old)
     with old.connect() as connection:
         rows = connection.exec_driver_sql(
             "SELECT id, reason, since, runs, batch, rounds, changes FROM waiting_exchanges"
@@ -152,7 +159,7 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was():
         connection.exec_driver_sql("CREATE TABLE turns (pk INTEGER)")
     before = statements(engine)
     with pytest.raises(OperationalError, match="table turns already exists"):
-        migrate._upgrade(engine)
+        upgrade(engine)
     assert statements(engine) == before
 
 
@@ -161,7 +168,7 @@ def test_a_folder_with_a_percent_sign_can_hold_the_migrations(tmp_path: Path, mo
     odd.symlink_to(_MIGRATIONS.parent)
     monkeypatch.setattr(migrate, "__file__", str(odd / "migrate.py"))
     engine = sqlite_engine(None, writes=True)
-    migrate._upgrade(engine)
+    upgrade(engine)
     assert "entries" in described(engine)
 
 
@@ -209,7 +216,7 @@ def test_what_was_forgotten_before_there_were_tombstones_gets_its_own(path: Path
         ):
             values = f"(1, 'run', 1, 'fold', {number}, 'fold', '{kind}', '{name}', '', {at}, {scrubbed})"
             connection.exec_driver_sql(f"{added}, recorded_at, scrubbed) VALUES {values}")
-    migrate._upgrade(old)
+    upgrade(old)
     with old.connect() as connection:
         rows = connection.exec_driver_sql("SELECT kind, record_id, whole, forgotten_at FROM tombstones")
         assert [tuple(row) for row in rows] == [("entry", "gone", 1, 60)]

@@ -66,5 +66,5 @@ async def test_a_read_that_fails_or_reads_within_a_read_leaves_nothing_open_for_
     assert twice == (1, 1, 1)
     await storage.write(SCOPE, lambda unit: unit.entries.add([an_entry("b")]))
     assert await storage.read(SCOPE, count) == 2
-    assert storage._readers is not None
-    assert 1 <= len(storage._readers._idle) <= 3
+    assert storage._database._readers is not None
+    assert 1 <= len(storage._database._readers._idle) <= 3

@@ -1,4 +1,4 @@
-"""Snapshots: they stand beside the database, and never outlive their process for long."""
+"""Snapshots of a scope; and copies that stand beside the database, which never outlive their process for long."""
 
 import asyncio
 import os
@@ -9,7 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
-from agentcore.domain import Decay
+from agentcore.domain import Decay, Scope
+from agentcore.errors import HostNotStartedError
 from agentcore.stores.sql import SqlStorage, machine, process_mark, snapshot_folder
 from agentcore.testing import ManualClock
 from agentcore.testing.contracts.samples import SCOPE, an_entry
@@ -29,22 +30,20 @@ def leave_behind(path: Path, **owner: Any) -> Path:
     return folder
 
 
-async def test_a_snapshot_stands_beside_the_database_while_it_is_used(storage: SqlStorage, path: Path):
-    async with storage.snapshot():
-        assert len(snapshots(path)) == 1
-    assert snapshots(path) == []
+async def test_a_snapshot_leaves_nothing_beside_the_database(storage: SqlStorage, path: Path):
+    beside = sorted(path.parent.iterdir())
+    async with storage.snapshot(SCOPE) as copy:
+        await copy.write(SCOPE, lambda unit: unit.entries.add([an_entry("a")]))
+        assert sorted(path.parent.iterdir()) == beside
+    assert sorted(path.parent.iterdir()) == beside
 
 
-async def test_a_snapshot_goes_when_its_user_fails(storage: SqlStorage, path: Path):
-    with pytest.raises(ZeroDivisionError):
-        async with storage.snapshot() as copy:
-            await copy.read(SCOPE, lambda _view: 1 / 0)
-    assert snapshots(path) == []
+async def test_a_snapshot_whose_user_is_cancelled_is_closed(storage: SqlStorage):
+    kept: list[SqlStorage] = []
 
-
-async def test_a_snapshot_goes_when_its_user_is_cancelled(storage: SqlStorage, path: Path):
     async def use() -> None:
-        async with storage.snapshot():
+        async with storage.snapshot(SCOPE) as copy:
+            kept.append(copy)
             await asyncio.Event().wait()
 
     for steps in range(12):
@@ -54,7 +53,18 @@ async def test_a_snapshot_goes_when_its_user_is_cancelled(storage: SqlStorage, p
         using.cancel()
         with pytest.raises(asyncio.CancelledError):
             await using
-        assert snapshots(path) == []
+    for copy in kept:
+        with pytest.raises(HostNotStartedError):
+            await copy.scopes()
+
+
+async def test_a_snapshot_holds_one_scope_alone(storage: SqlStorage):
+    other = Scope(SCOPE.workspace, SCOPE.observer, "somebody-else")
+    for scope in (SCOPE, other):
+        await storage.write(scope, lambda unit: unit.entries.add([an_entry("a", scope=unit.scope)]))
+    async with storage.snapshot(SCOPE) as copy:
+        assert await copy.read(SCOPE, lambda view: [one.id for one in view.records()]) == ["a"]
+        assert await copy.read(other, lambda view: list(view.records())) == []
 
 
 async def test_a_snapshot_reads_importance_as_its_original_does(path: Path, clock: ManualClock):
@@ -62,7 +72,7 @@ async def test_a_snapshot_reads_importance_as_its_original_does(path: Path, cloc
     await storage.start()
     await storage.write(SCOPE, lambda unit: unit.entries.add([an_entry("a", base=0.8)]))
     clock.advance(timedelta(days=1))
-    async with storage.snapshot() as copy:
+    async with storage.snapshot(SCOPE) as copy:
         assert (await copy.read(SCOPE, lambda view: view.entries.get("a"))).importance == pytest.approx(0.4)
     await storage.stop()
 
