@@ -30,8 +30,8 @@ from dream.cycle.desk_changes import (
     merged,
     replaced,
     rewritten,
-    rivals,
     says_the_same,
+    says_too,
     settled,
     twin_of,
 )
@@ -133,8 +133,8 @@ class Desk:
 
         Args:
             question: Its id, or the beginning of it.
-            keep: The member that holds (its id or the beginning): it takes over near-duplicates, takes the place of the
-                others else, and is confirmed.
+            keep: The member that holds (its id or the beginning): it takes over what says the same to the
+                letter, takes the place of the others, and is confirmed.
             text: A text that takes the place of all members.
             distinct: All hold and say different things: no dream puts them together, as long as their texts stay.
             dismiss: Nobody wants to be asked; nothing is decided.
@@ -336,7 +336,7 @@ class Desk:
         twin = twin_of(content, members)
         if twin is not None:
             return _kept(asked, twin, members, decision)
-        alike = [one for one in members if not rivals(content, one.content)] if says_the_same(asked) else []
+        alike = [one for one in members if says_too(one.content, content)] if says_the_same(asked) else []
         new_id = self.parts.ids.new()
         made = rewritten(new_id, content, members, decision, agreeing=alike)
         closed = settled(asked, QuestionVerdict.REWRITTEN, decision, new_id)

@@ -1,7 +1,7 @@
 """Makes the change sets of what a person decides about entries and questions; no store is asked, nothing is written.
 
 A person may do what no pass may: raise trust, unpin, touch protected categories. So no guard judges these changes;
-one is asked which entries refute each other, so that what holds never rests on what does not.
+one is asked which entries say the same to the letter, so that what holds never rests on what does not.
 """
 
 from collections.abc import Sequence
@@ -17,10 +17,7 @@ from agentcore.domain.temporal import absorb, merged_fields
 from agentcore.domain.text import normalise
 from agentcore.domain.validity import superseded
 from dream.domain.change import Change, ChangeSet, fingerprint
-from dream.guards.detail import DetailKind
-from dream.guards.shown_values import values_in
 from dream.guards.verdict import EvidenceText, Verdict, judge
-from dream.guards.wording import plain
 
 EDIT: Final = "edit"
 MERGE: Final = "merge"
@@ -114,8 +111,8 @@ def _superseded(heir: MemoryEntry, entry: MemoryEntry, decision: DeskDecision) -
 
 
 def kept(keep: MemoryEntry, others: Sequence[MemoryEntry], decision: DeskDecision) -> list[Change[Record]]:
-    """Return the changes by which one entry takes over those that agree with it, and replaces those that do not."""
-    agreeing = [other for other in others if not rivals(keep.content, other.content)]
+    """Return the changes by which one entry takes over those that say it too, and replaces all others."""
+    agreeing = [other for other in others if says_too(other.content, keep.content)]
     rest = [other for other in others if other not in agreeing]
     if not agreeing:
         return replaced(keep, rest, decision)
@@ -211,20 +208,18 @@ def says_the_same(question: Question) -> bool:
     return question.cause is QuestionCause.NEAR_DUPLICATE
 
 
-def rivals(held: str, other: str) -> bool:
-    """Tell whether a text that holds leaves no room for another: a denial, or other values; what is left out is none.
+def says_too(other: str, held: str) -> bool:
+    """Tell whether a text says what another one says to the letter: what was observed of it then counts for both.
+
+    That two texts leave room for each other is nothing that words show, so all else counts for no other text.
 
     Example:
-        >>> rivals("Ana eats nuts.", "Ana does not eat nuts."), rivals("Ana lives in Rome.", "Ana lives in Bonn.")
-        (True, True)
-        >>> rivals("It costs 60 euros.", "It costs 61 euros."), rivals("Ana drinks tea.", "Ana drinks tea in Kyoto.")
+        >>> says_too("Ana drinks tea", "Ana drinks tea."), says_too("Ana drinks coffee.", "Ana drinks tea.")
         (True, False)
+        >>> says_too("Ana drinks tea. She lives in Bonn.", "Ana drinks tea.")
+        True
     """
-    if judge(held, [EvidenceText(text=other)]).verdict is Verdict.REFUTED:
-        return True
-    # By words 61 euros bear out 60: so the other text is judged too, by the kinds of values that both give.
-    given = {DetailKind.NEGATION, *(item.kind for item in values_in(plain(held)).items)}
-    return any(detail.kind in given for detail in judge(other, [EvidenceText(text=held)]).details)
+    return judge(held, [EvidenceText(text=other)]).verdict is Verdict.PROVEN
 
 
 def twin_of(content: str, members: Sequence[MemoryEntry]) -> MemoryEntry | None:

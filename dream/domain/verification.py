@@ -47,6 +47,7 @@ class EvidenceLine:
         said_at: When it was said; None if that does not matter.
         is_beside: Whether it only helps to understand the others, such as the turn before.
         source: The record that it stands in; None if it is none.
+        about: The time that it tells of, such as `2023-04`, where the record gives one.
     """
 
     text: str
@@ -55,6 +56,7 @@ class EvidenceLine:
     said_at: datetime | None = None
     is_beside: bool = False
     source: SourceRef | None = None
+    about: str | None = None
 
     @property
     def proves(self) -> bool:

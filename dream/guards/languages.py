@@ -64,7 +64,9 @@ _VOTES: Final = TextCache(_votes, room=TEXT_ROOM)
 
 
 ABBREVIATED = lazy_pattern(
-    r"(?:\b(?:dra?|mrs?|ms|mme|mlle|profa?|st|sra?|jr|nr|vs|bzw|ca|approx|\p{L}|\p{L}\.\s?\p{L})\.|\.{3,}|…)$",
+    r"(?:\b(?:dra?|mrs?|ms|mme|mlle|profa?|st|sra?|jr|nr|vs|bzw|ca|approx|(?-i:\p{Lu})|\p{L}\.\s?\p{L})\.|\.{3,}|…"
+    # A small letter alone, as in `z. B.`; no unit, as in `4 m.` or `2 m/s.`, and nothing behind an apostrophe.
+    r"|(?<![^\s(]|\d\s)\p{L}\.)$",
     regex.IGNORECASE,
 )
 QUESTION = lazy_pattern(r"[?？؟]\W*$")

@@ -55,6 +55,7 @@ class CitedRecords:
             for line in lines:
                 by = [line.role] if line.speaker is None or line.role != "user" else []
                 by += [] if line.speaker is None else [quoted(line.speaker)]
+                by += [] if line.about is None else [f"about={line.about}"]
                 yield f"[{self.handles[line]}] {' '.join(by)}: {quoted(self.texts.get(line, line.text))}"
 
     def statement(self, handle: str, assertion: Assertion) -> str:

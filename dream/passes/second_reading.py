@@ -1,6 +1,6 @@
 """One call of the second reading: the statements with their evidence, the checks of the reader, and what it found."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
@@ -46,7 +46,7 @@ Answer with {"readings": [...]}, a row for each statement, none left out: its ha
 "not_said" or "incomplete", then the quotes, each a text of its own; for "incomplete" what is left out. As in
 ["s1", "says", "moved to Braga", "last month"] or ["s2", "not_said"].
 A statement stands behind the handles of its records, with those beside them in brackets; no others count for it.
-A record stands under its day and has its speaker, by role or name, or what it is."""
+A record stands under its day and has its speaker, by role or name, or what it is; `about` is the time it tells of."""
 
 _LETTERS: Final = "stuvwxyz"
 """Letters of handles, one for each round: an answer is none to another call."""
@@ -294,7 +294,7 @@ def _is_inferred(assertion: Assertion, quotes: Sequence[str]) -> bool:
 
 
 def _refuted(statement: str, quoting: Sequence[EvidenceLine]) -> bool:
-    judged = judge(statement, [evidence_text(line) for line in quoting])
+    judged = judge(statement, [evidence_text(line) for line in quoting], beside=times_of(quoting))
     return judged.verdict is Verdict.REFUTED and any(one.kind is not DetailKind.NAME for one in judged.details)
 
 
@@ -347,6 +347,11 @@ def evidence_text(line: EvidenceLine, quotes: Sequence[str] = ()) -> EvidenceTex
         sentences = [one for one in sentences_of(text) if any(_holds(one, quote) for quote in quotes)]
         text = " ".join(sentences) or text
     return EvidenceText(text=text, speaker=line.speaker, is_person=line.proves, said_at=line.said_at)
+
+
+def times_of(lines: Iterable[EvidenceLine]) -> list[EvidenceText]:
+    """Return the times that records tell of as the judge of words reads them: beside the texts, they refute nothing."""
+    return [EvidenceText(text=line.about.replace("..", " ")) for line in lines if line.about]
 
 
 def readings_by_handle(answer: Answer) -> dict[str, list[Mapping[str, Any]]]:

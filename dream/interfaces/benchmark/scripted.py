@@ -23,7 +23,7 @@ _STRING = r'"(?:[^"\\]|\\.)*"'
 _LINE = re.compile(rf"\[([a-z]+\d+)\] (.*?)({_STRING})")
 _ATTRIBUTE = re.compile(rf"([\w-]+)(?:=({_STRING}|\S+))?")
 _STATEMENT = re.compile(rf'\[([s-z]\d+)\] ((?:r\d+ ?)+)(?:\([^)]*\))?([^"]*): ({_STRING})')
-_SAID = re.compile(rf"(?:(\w+) ?)?({_STRING})?( read-before)?: ")
+_SAID = re.compile(rf"(?:(\w+) ?)?({_STRING})?(?: ?about=\S+)?( read-before)?: ")
 _PART = re.compile(r'^# Part "([\w-]+)"$', re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _WORD = re.compile(r"[\w'-]+")

@@ -51,6 +51,7 @@ from dream.passes.memory_consolidation.operations import (
 from dream.passes.memory_consolidation.prompt import ConsolidationAnswer, ConsolidationHandles, SaveItem, is_clean
 from dream.passes.protocol import ModelContext
 from dream.passes.questions import question_about
+from dream.passes.second_reading import times_of
 
 Draft = MergeDraft | GivesWay | DropDraft
 Twins = Mapping[str, tuple[MemoryEntry, ...]]
@@ -218,7 +219,10 @@ class _EntryJudge:
 
     def _beside(self, sources: Sequence[MemoryEntry]) -> list[EvidenceText]:
         shown = [EvidenceText(text=one.content) for one in self.handles.entries.values() if one not in sources]
-        return shown + [EvidenceText(text=one.text, speaker=one.speaker) for one in _roots(sources)]
+        lines = list(map(_line, sources))
+        days = [EvidenceText(text=f"{line.said_at:%Y-%m-%d}") for line in lines]
+        told = [EvidenceText(text=one.text, speaker=one.speaker) for one in _roots(sources)]
+        return [*shown, *times_of(lines), *days, *told]
 
     def _draft(self, item: SaveItem, number: int, sources: tuple[MemoryEntry, ...]) -> MergeDraft | Refusal:
         if not sources:
@@ -244,7 +248,7 @@ class _EntryJudge:
         if verdict is not None:
             self.judged.refused.append(verdict)
             return
-        lines = tuple(_line(entry, is_dated=True) for entry in (one.old, *one.to))
+        lines = tuple(_line(entry) for entry in (one.old, *one.to))
         text = _CHANGED.format(old=one.old.content, new=content)
         told = [one.old.content, content]
         self.judged.items.append(
@@ -304,8 +308,10 @@ def _reason(given: str, texts: Sequence[str]) -> str:
     return "" if secret_in(given) or is_refuted(given, texts) else given
 
 
-def _line(entry: MemoryEntry, *, is_dated: bool = False) -> EvidenceLine:
-    return EvidenceLine(text=entry.content, said_at=entry.last_seen_at if is_dated else None)
+def _line(entry: MemoryEntry) -> EvidenceLine:
+    """Return an entry as evidence, with the days that its writer saw: when it was said last, and what it is about."""
+    about = None if entry.subject_time is None else str(entry.subject_time)
+    return EvidenceLine(text=entry.content, said_at=entry.last_seen_at, about=about)
 
 
 def _lines(sources: Sequence[MemoryEntry]) -> Iterator[EvidenceLine]:

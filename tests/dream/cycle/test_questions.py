@@ -15,7 +15,7 @@ SEARCH = "near-duplicates"
 TEA = "Ana drinks green tea from Kyoto every morning before work"
 ALSO_TEA = "Every morning before work Ana drinks green tea from Osaka"
 THIRD_TEA = "Ana drinks green tea from Kobe every morning before her work"
-SAME_TEA = "Every morning before work, Ana drinks Kyoto green tea"
+SAME_TEA = "Ana drinks green tea, from Kyoto, every morning before work"
 RYE = "Ben bakes dark rye bread with caraway on quiet Sundays"
 ALSO_RYE = "On quiet Sundays Ben bakes dark rye bread with fennel"
 OTHERS = (RYE, "Cem plays correspondence chess against a retired sailor", "Dora repairs old clocks in Porto",
@@ -80,7 +80,7 @@ async def test_undoing_the_run_that_asked_takes_the_question_back_and_no_dream_a
     assert await desk(world).questions() == []
 
 
-async def test_keeping_one_of_two_that_are_alike_merges_the_other_into_it(world: World):
+async def test_keeping_one_of_two_that_say_the_same_merges_the_other_into_it(world: World):
     question = await asked(world, TEA, SAME_TEA)
     kept, gone = await world.active()
     report = await desk(world).answer(question, keep=kept.id, why="Osaka")
@@ -101,6 +101,11 @@ RIVALS = [
         "Ana rents a quiet attic flat above the bakery in Porto",
     ),
     ("The quiet attic flat above the bakery costs 900 euros", "The quiet attic flat above the bakery costs 950 euros"),
+    (
+        "The choir of the old church rehearses on Friday",
+        "The choir of the old church rehearses on Monday",
+    ),
+    ("Ana drinks tea from a blue cup before work", "Ana drinks coffee from a blue cup before work"),
 ]
 
 
@@ -127,7 +132,7 @@ async def test_a_text_rests_on_those_members_alone_that_do_not_deny_it(world: Wo
     assert (await world.get(gone)).status is Status.SUPERSEDED
 
 
-async def test_keeping_one_of_three_takes_over_what_agrees_and_replaces_what_does_not(world: World):
+async def test_keeping_one_of_three_takes_over_what_says_it_too_and_replaces_what_does_not(world: World):
     question = await asked(world, TEA, ALSO_TEA, SAME_TEA, *OTHERS)
     tea, also, same = await with_texts(world, TEA, ALSO_TEA, SAME_TEA)
     await desk(world).answer(question, keep=tea.id)
@@ -146,15 +151,16 @@ async def test_a_question_names_the_words_by_which_its_members_differ_and_stores
 
 async def test_a_text_takes_the_place_of_all_members(world: World):
     question = await asked(world, TEA, ALSO_TEA)
+    members = await world.active()
     await desk(world).answer(question, text="Ana drinks green tea before work.")
     (only,) = await world.active()
     assert (only.content, only.trust, only.reinforcement_count) == (
         "Ana drinks green tea before work.",
         Trust.CONFIRMED,
-        2,
+        1,
     )
     # What the members rested on stays with it: who forgets that, forgets this.
-    assert {one.verified_by for one in only.evidence} == {"host"}
+    assert {one.id for one in only.sources} == {one.id for one in members}
 
 
 async def test_a_text_that_a_member_says_already_keeps_that_member(world: World):

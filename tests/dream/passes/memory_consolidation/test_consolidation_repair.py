@@ -7,6 +7,7 @@ from consolidating import contents, dream, merge, save, scripted
 from dreaming import World, codes, fresh_scope
 from interrupting import Killed, bury, count_writes, dying
 
+from agentcore.domain import SubjectTime
 from dream.domain import Refused
 from dream.passes.memory_consolidation import MemoryConsolidation
 
@@ -130,3 +131,26 @@ async def test_a_number_missing_from_a_rewrite_of_one_entry_is_a_loss_too(world:
     await world.add("Ana pays 640 euros for her flat.")
     report, _ = await dream(world, merge("Ana pays euros for her flat.", "Ana pays 640 euros for her flat."), repairs=0)
     assert codes(report) == [Refused.LOST_DETAIL]
+
+
+async def test_a_second_reader_sees_what_time_an_entry_tells_of_and_when_it_was_said(world: World):
+    moved, works = await world.add("Ana moved to Lisbon.", "Ana works in a bakery.")
+    await world.change(moved, subject_time=SubjectTime.parse("2023-04"))
+    await world.change(works, subject_time=SubjectTime.parse("2023-04..2024-01"))
+    text = "Ana moved to Lisbon (April 2023) and works in a bakery."
+    one = scripted(world, [merge(text, moved.content, works.content)])
+    await one.run_passes(MemoryConsolidation())
+    (reading,) = one.chat.readings
+    asked = reading.messages[1].content
+    assert 'entry about=2023-04: "Ana moved to Lisbon."' in asked
+    assert 'entry about=2023-04..2024-01: "Ana works in a bakery."' in asked
+    assert f"{works.last_seen_at:%A %Y-%m-%d}" in asked
+    assert contents(await world.active()) == {text}
+
+
+async def test_a_time_that_no_entry_tells_of_refutes_a_merge_without_a_second_reading(world: World):
+    moved, works = await world.add("Ana moved to Lisbon.", "Ana works in a bakery.")
+    await world.change(moved, subject_time=SubjectTime.parse("2023-04"))
+    text = "Ana moved to Lisbon (May 2023) and works in a bakery."
+    report, _ = await dream(world, merge(text, moved.content, works.content), repairs=0)
+    assert codes(report) == [Refused.INVENTED_DETAIL]
