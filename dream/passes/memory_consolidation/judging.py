@@ -1,11 +1,11 @@
 """Judges an answer about entries by words: what it would do, and how sure that is."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, Final
 
-from agentcore.domain.memory import Level, MemoryEntry
+from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.question import Question, QuestionCause
 from agentcore.domain.subject_time import compatible
 from agentcore.domain.text import clean_category, clean_content, fold_key
@@ -13,7 +13,7 @@ from agentcore.stores.storage import ReadView
 from dream.domain.change import ChangeSet
 from dream.domain.proposal import Notes, Refusal
 from dream.domain.reasons import Refused
-from dream.domain.verification import Assertion, EvidenceLine
+from dream.domain.verification import Assertion
 from dream.guards.detail import DetailKind
 from dream.guards.secrets import secret_in
 from dream.guards.verdict import EvidenceText, Judgement, Verdict, judge
@@ -33,6 +33,7 @@ from dream.passes.memory_consolidation.changes import (
     saved,
     superseded,
 )
+from dream.passes.memory_consolidation.cited_entries import line_of, lines_of, roots_of
 from dream.passes.memory_consolidation.composition import (
     MOST_CHARACTERS,
     MOST_SOURCES,
@@ -174,7 +175,7 @@ class _EntryJudge:
                 number=number,
                 value=draft,
                 verdict=verdict,
-                assertion=Assertion(text=draft.content, evidence=tuple(_lines(sources)), whole=True),
+                assertion=Assertion(text=draft.content, evidence=tuple(lines_of(sources)), whole=True),
                 refusal=refuted(judgement, draft.content, number),
             )
         )
@@ -206,7 +207,7 @@ class _EntryJudge:
             # That nobody needs it is no claim of the evidence: where only what is proven is made, a person decides.
             is_strict = given.options.verification is VerificationMode.STRICT
             verdict = Verdict.UNDECIDED if is_strict else Verdict.PROVEN
-            kept = Assertion(text=entry.content, evidence=(_line(entry),)) if is_strict else None
+            kept = Assertion(text=entry.content, evidence=(line_of(entry),)) if is_strict else None
             self.judged.items.append(
                 Item(number=self._number(dropping.item.number), value=draft, verdict=verdict, assertion=kept)
             )
@@ -219,9 +220,9 @@ class _EntryJudge:
 
     def _beside(self, sources: Sequence[MemoryEntry]) -> list[EvidenceText]:
         shown = [EvidenceText(text=one.content) for one in self.handles.entries.values() if one not in sources]
-        lines = list(map(_line, sources))
+        lines = list(map(line_of, sources))
         days = [EvidenceText(text=f"{line.said_at:%Y-%m-%d}") for line in lines]
-        told = [EvidenceText(text=one.text, speaker=one.speaker) for one in _roots(sources)]
+        told = [EvidenceText(text=one.text, speaker=one.speaker) for one in roots_of(sources)]
         return [*shown, *times_of(lines), *days, *told]
 
     def _draft(self, item: SaveItem, number: int, sources: tuple[MemoryEntry, ...]) -> MergeDraft | Refusal:
@@ -248,7 +249,7 @@ class _EntryJudge:
         if verdict is not None:
             self.judged.refused.append(verdict)
             return
-        lines = tuple(_line(entry) for entry in (one.old, *one.to))
+        lines = tuple(line_of(entry) for entry in (one.old, *one.to))
         text = _CHANGED.format(old=one.old.content, new=content)
         told = [one.old.content, content]
         self.judged.items.append(
@@ -306,33 +307,6 @@ def refuted(judgement: Judgement, content: str, number: int) -> Refusal | None:
 def _reason(given: str, texts: Sequence[str]) -> str:
     """Return the model's reason if it tells nothing that the entries do not, and no secret."""
     return "" if secret_in(given) or is_refuted(given, texts) else given
-
-
-def _line(entry: MemoryEntry) -> EvidenceLine:
-    """Return an entry as evidence, with the days that its writer saw: when it was said last, and what it is about."""
-    about = None if entry.subject_time is None else str(entry.subject_time)
-    return EvidenceLine(text=entry.content, said_at=entry.last_seen_at, about=about)
-
-
-def _lines(sources: Sequence[MemoryEntry]) -> Iterator[EvidenceLine]:
-    yield from map(_line, sources)
-    yield from _roots(sources)
-
-
-def _roots(sources: Sequence[MemoryEntry]) -> Iterator[EvidenceLine]:
-    """Yield the sentences that merges among the sources rest on: an earlier merge is no evidence by itself."""
-    for source in sources:
-        if source.level is Level.DERIVED:
-            for one in source.evidence:
-                role = "entry" if one.speaker is None else "user"
-                yield EvidenceLine(
-                    text=one.sentence,
-                    speaker=one.speaker,
-                    role=role,
-                    said_at=one.said_at,
-                    is_beside=True,
-                    source=one.source,
-                )
 
 
 def is_over_eager(droppings: int, members: int) -> bool:
