@@ -417,13 +417,13 @@ def suggested(name: str, known: Iterable[str]) -> str:
 
     Example:
         >>> suggested("flor", ["grace", "floor"])
-        'the options are floor, grace; perhaps you mean floor'
+        'perhaps you mean floor; the options are floor, grace'
     """
     from difflib import get_close_matches  # noqa: PLC0415 - seldom wanted
 
     names = sorted(known)
     near = get_close_matches(name, names, n=1, cutoff=0.6)
-    return f"the options are {', '.join(names)}" + "".join(f"; perhaps you mean {one}" for one in near)
+    return "".join(f"perhaps you mean {one}; " for one in near) + f"the options are {', '.join(names)}"
 
 
 def _wanted(problem: Mapping[str, Any]) -> str:

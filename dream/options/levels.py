@@ -34,6 +34,11 @@ OF_THE_HOST: Final = (
 )
 """Options that hold for a whole host: its scopes share what they are about."""
 
+_NO_CLIENT: Final = (
+    f"nothing says where that model answers: write [llm] with its model into {FILE_NAME}, set AGENTCORE_MODEL, or give "
+    "the host a client; until then passes that ask a model are skipped"
+)
+
 Told: TypeAlias = DreamOptions | Callable[[DreamOptions], DreamOptions]
 
 
@@ -237,6 +242,22 @@ class OptionLevels:
                 options = self._levels[place].applied(options)
             self._known[matching] = options
         return self._known[matching]
+
+    def unasked_models(self) -> str:
+        """Return a sentence that names the models of these options where no client is there to ask them.
+
+        Example:
+            >>> OptionLevels(DreamOptions()).unasked_models()
+            ''
+        """
+        said = [("", self._host), *zip((f" of {one.pattern}" for one in self._levels), self._alone, strict=True)]
+        usual = self._host.model.name
+        named = [
+            f"{one.model.name!r}{whose}"
+            for whose, one in said
+            if one.model.name and (one.model.name != usual or not whose)
+        ]
+        return f"{SECTION}.model.name is {', '.join(named)}, and {_NO_CLIENT}." if named else ""
 
     def left(self) -> LeftOptions:
         """Return what the code of the host says, for others to follow."""

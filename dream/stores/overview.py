@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Column, ColumnElement, Table, func, select
+from sqlalchemy import Column, ColumnElement, Table, exists, func, or_, select
 
 from agentcore.domain.memory import Status
 from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import from_micros, to_micros, to_text
+from agentcore.stores.sql.erase import erased_scopes
 from agentcore.stores.sql.schema import entries, proposals, runs, schedules, scopes, settings, turns
 from dream.domain.report import RunKind
 from dream.domain.storage_names import PAUSED_SETTING
@@ -62,7 +63,7 @@ class ScopeOverview:
 
 
 def read_overview(transaction: Transaction) -> list[ScopeOverview]:
-    """Return how each scope stands, in the order of their names."""
+    """Return how each scope stands that holds anything, in the order of their names."""
     active = _counts(transaction, entries, entries.c.status == Status.ACTIVE.value)
     said = _counts(transaction, turns)
     unexpired = proposals.c.expires_at > to_micros(transaction.now)
@@ -73,10 +74,15 @@ def read_overview(transaction: Transaction) -> list[ScopeOverview]:
     found = select(
         scopes.c.pk, scopes.c.workspace, scopes.c.observer, scopes.c.observed, schedules.c.due_at, schedules.c.reason
     ).outerjoin_from(scopes, schedules, schedules.c.scope_id == scopes.c.pk)
-    ordered = found.order_by(scopes.c.workspace, scopes.c.observer, scopes.c.observed)
+    # As `Storage.scopes`: a row alone, which a switch of its workspace makes, is no scope that holds anything.
+    any_setting = exists().where(settings.c.scope_id == scopes.c.pk)
+    ordered = found.where(or_(scopes.c.revision > 0, any_setting)).order_by(
+        scopes.c.workspace, scopes.c.observer, scopes.c.observed
+    )
+    gone = erased_scopes(transaction.connection)
     return [
         ScopeOverview(
-            scope=Scope(workspace, observer, observed),
+            scope=scope,
             entries=active.get(key, 0),
             turns=said.get(key, 0),
             proposals=waiting.get(key, 0),
@@ -85,7 +91,8 @@ def read_overview(transaction: Transaction) -> list[ScopeOverview]:
             reason=reason,
             is_paused=key in paused,
         )
-        for key, workspace, observer, observed, due_at, reason in transaction.connection.execute(ordered)
+        for key, *names, due_at, reason in transaction.connection.execute(ordered)
+        if (scope := Scope(*names)) not in gone
     ]
 
 

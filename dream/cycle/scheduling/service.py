@@ -86,6 +86,9 @@ class DreamService(BackgroundService):
 
     async def run(self) -> None:
         """Watch until stopped; what is under way then is broken off, to be gone on with later."""
+        unasked = self._levels.unasked_models() if self._parts.chat is None else ""
+        if unasked:
+            _log.warning("model_not_asked: %s", unasked)
         try:
             async with asyncio.TaskGroup() as dreams:
                 while True:

@@ -274,6 +274,9 @@ class ScheduleFacade:
         backlog = Backlog(parts=self._parts, options=options, order=self._order)
         with scope_boundary(scope):
             around, found = await foreground_load(self._parts, options, scope), await backlog.of(scope)
-            return await self._parts.storage.read(
+            standing = await self._parts.storage.read(
                 scope, lambda view: read_schedule_status(view, self.planner, around, found)
             )
+        if self._parts.chat is not None or options.model.name is None:
+            return standing
+        return replace(standing, warnings=(*standing.warnings, self._levels.unasked_models()))

@@ -124,6 +124,9 @@ def spelled_out(tokens: Sequence[str]) -> list[str]:
     return meant
 
 
+EVERYWHERE = ("--data", "--scope", "--json", "--workspace", "--busy-timeout", "--options", "--debug")
+"""The options of every command."""
+
 GROUPS = {
     "review": "Decide what becomes of changes that passes only propose.",
     "directives": "See, change and check what the model is told.",

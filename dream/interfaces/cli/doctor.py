@@ -134,14 +134,19 @@ def _folder(session: CommandSession) -> Finding:
 def _settings(session: CommandSession) -> Finding:
     """Read every table of the settings file as a host would."""
     try:
-        session.chat()
+        chat = session.chat()
         session.embedder()
-        found = [*session.levels().effective(session.scope), *effective_parts(session.data_dir, session.left())]
+        levels = session.levels()
+        found = [*levels.effective(session.scope), *effective_parts(session.data_dir, session.left())]
     except InvalidInputError as error:
         return Finding("settings", Verdict.WRONG, str(error).rstrip("."))
     except ExceptionGroup as group:
         told = "; ".join(str(error).rstrip(".") for error in group.exceptions)
         return Finding("settings", Verdict.WRONG, told)
+    unasked = levels.unasked_models() if chat is None else ""
+    if unasked:
+        told, remedy = unasked.rstrip(".").split(": ", 1)
+        return Finding("settings", Verdict.NOTE, told, remedy)
     said = sum(one.source is not OptionSource.DEFAULT for one in found)
     return Finding("settings", Verdict.FINE, f"{said:,} of {len(found):,} options are not the defaults")
 

@@ -25,9 +25,9 @@ _MAX_NAMED = 10
 
 
 class UnknownScopeError(DreamError, InvalidInputError):
-    """A scope was named in which nothing was ever stored."""
+    """A scope was named in which nothing was ever stored, or a pattern that none fits."""
 
-    def __init__(self, *, scope: str, known: Iterable[str]) -> None:
+    def __init__(self, *, scope: str, known: Iterable[str], is_pattern: bool = False) -> None:
         names = list(known)
         more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
         remedy = (
@@ -35,7 +35,8 @@ class UnknownScopeError(DreamError, InvalidInputError):
             if names
             else "there is no scope yet, `dream --scope ... import` or `remember` makes one"
         )
-        super().__init__(f"Nothing was ever stored in the scope {scope}: {remedy}.")
+        told = f"No scope fits {scope}" if is_pattern else f"Nothing was ever stored in the scope {scope}"
+        super().__init__(f"{told}: {remedy}.")
 
 
 class NoCommandError(DreamError, InvalidInputError):

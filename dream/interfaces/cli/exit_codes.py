@@ -1,15 +1,15 @@
 """Says an error to a person, and chooses the exit code."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from enum import IntEnum
 from typing import cast
 
-from cyclopts import CycloptsError, UnknownCommandError, UnusedCliTokensError
+from cyclopts import CycloptsError, UnknownCommandError, UnknownOptionError, UnusedCliTokensError
 
 from agentcore.errors import AgentcoreError, InvalidInputError
-from dream.interfaces.cli.app import COMMANDS
+from dream.interfaces.cli.app import COMMANDS, EVERYWHERE
 from dream.interfaces.cli.render.text import one_line
 
 _MAX_DETAIL = 300
@@ -90,6 +90,10 @@ def _usage(error: CycloptsError) -> str:
         said = f"There is no command {tokens[0]!r}{meant}"
     elif isinstance(error, UnusedCliTokensError):
         said = f"{tokens[0]!r} is one argument too many; a text of several words is put in quotes"
+    elif isinstance(error, UnknownOptionError):
+        word = error.token.keyword or error.token.value
+        known = {*EVERYWHERE, *(name for one in error.argument_collection if one.parse for name in one.names)}
+        said = f"Unknown option: {word}" + "".join(f", perhaps you mean {one}" for one in _alike(word, known))
     else:
         said = _SENTENCE_END.sub(lambda end: f"; {end[1].lower()}", str(error)).rstrip(".? ")
     return one_line(f"{said}: `{chain} --help` shows how it is written.")
@@ -99,7 +103,11 @@ def _near(word: str, chain: Sequence[str]) -> list[str]:
     """Return what was probably meant by a word that is no command here; nothing if that would destroy."""
     if not chain and word in _OTHER_WORDS:
         return [_OTHER_WORDS[word]]
-    return get_close_matches(word, _words_after(chain) - _DESTROYING, n=1)
+    return _alike(word, _words_after(chain) - _DESTROYING)
+
+
+def _alike(word: str, known: Collection[str]) -> list[str]:
+    return get_close_matches(word, sorted(known), n=1)
 
 
 def _words_after(chain: Sequence[str]) -> set[str]:

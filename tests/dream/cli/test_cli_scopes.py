@@ -218,3 +218,47 @@ async def _filled(folder: Path, count: int) -> None:
         scope = Scope(f"t{number}", "agent", "ana")
         await storage.write(scope, lambda unit: unit.activity.notify())
     await storage.stop()
+
+
+def test_a_pattern_that_no_scope_fits_is_refused_by_every_command_that_takes_one(cli: CommandLine, tmp_path: Path):
+    three(cli)
+    for words in (("status",), ("run",), ("usage",), ("doctor",), ("export", "--output", str(tmp_path / "out"))):
+        refused = cli("--scope", "acne/*/*", *words)
+        assert (refused.code, "No scope fits acne/*/*" in refused.complaint) == (2, True), words
+    assert "acme/rex/ana" in cli("scopes", "acne/*/*").complaint
+
+
+def test_a_switch_of_a_workspace_makes_no_scope_and_tells_if_nobody_is_in_it(cli: CommandLine):
+    three(cli)
+    assert cli("switch", "dream", "off", "--all-of", "acme").complaint == ""
+    assert "look for a mistake in its name" in cli("switch", "dream", "off", "--all-of", "acne").complaint
+    assert set(held(cli)) == {"acme/rex/ana", "acme/rex/ben", "beta/agent/ana"}
+    ran = cli("run", "--all-scopes", "--no-model").complaint
+    assert "acme/rex/ana  deferred (dreaming_off" in ran
+    assert "none while dreams are switched off" in cli.good("--scope", "acme/rex/ana", "explain")
+
+
+def test_what_names_scopes_twice_is_refused(cli: CommandLine):
+    three(cli)
+    about = ("export", "--all-of", "ana", "--readable")
+    for words in (("--scope", "acme/*/*", *about), ("--scope", "acme/rex/ana", *about), (*about, "--all-scopes")):
+        assert "--all-of and --" in cli(*words).complaint
+    assert "--everything and --all-of" in cli("forget", "--everything", "--all-of", "ana").complaint
+    assert "--no-http and --port" in cli("serve", "--no-http", "--port", "80").complaint
+
+
+def test_a_model_that_nothing_can_ask_is_told_wherever_one_looks(cli: CommandLine):
+    three(cli)
+    (cli.data / "agentcore.toml").write_text('[scopes."acme/*/*".dreaming.model]\nname = "small"\n', "utf-8")
+    told = "dreaming.model.name is 'small' of acme/*/*, and nothing says where that model answers"
+    assert told in cli("--scope", "acme/rex/ana", "config", "show", "--changed").complaint
+    assert told in " ".join(cli.good("--scope", "acme/rex/ana", "status").split())
+    findings = {one["subject"]: one for one in cli.json("doctor")["findings"]}
+    assert (findings["settings"]["verdict"], findings["settings"]["detail"]) == ("note", told)
+    assert "nothing says" not in cli.good("--scope", "beta/agent/ana", "explain")
+
+
+def test_config_show_can_leave_out_the_defaults(cli: CommandLine):
+    three(cli)
+    (cli.data / "agentcore.toml").write_text("[dreaming.model]\ntokens_per_day = 7\n", "utf-8")
+    assert [one["name"] for one in cli.json("config", "show", "--changed")["options"]] == ["model.tokens_per_day"]

@@ -16,7 +16,7 @@ from agentcore.domain.scope_pattern import ScopePattern
 from agentcore.stores.storage import Storage
 from dream.errors import UnwritableFileError
 from dream.interfaces.cli.commands.scopes import named_scopes, pattern_of
-from dream.interfaces.cli.errors import MissingSettingError
+from dream.interfaces.cli.errors import ConflictingOptionsError, MissingSettingError
 from dream.interfaces.cli.render.exchange import exported_lines, import_lines
 from dream.interfaces.cli.render.text import Line, counted, encodable, one_line
 from dream.interfaces.cli.session import Access, CliSession
@@ -90,14 +90,18 @@ async def export(
         output: The file to write; else stdout. Of several scopes the folder for a file of each.
         all_of: A peer: every record of every scope that is about them, in whatever workspace; with --readable.
         readable: Write a page that people read instead, for requests of access; with --all-of.
-        all_scopes: Write all scopes; those that fit where `--scope` holds `*`, as in acme/*/*.
+        all_scopes: Write all scopes; those that fit where `--scope` holds `*`, as in `acme/*/*`.
         session: Whose memory.
 
     Raises:
+        ConflictingOptionsError: scopes were named beside a peer, whose scopes are all that are about them.
         MissingSettingError: one of the two was given without the other, or no folder for several scopes.
     """
+    for name, is_given in (("--scope", "--scope" in session.given), ("--all-scopes", all_scopes)):
+        if all_of is not None and is_given:
+            raise ConflictingOptionsError(first="--all-of", second=name)
     pattern = pattern_of(session, is_every=all_scopes)
-    if pattern is not None and all_of is None:
+    if pattern is not None:
         await _each(session, pattern, output)
         return
     if (all_of is None) == readable:

@@ -53,12 +53,15 @@ async def forget(
         everything: Erase all that the scope of --scope holds.
         all_of: Erase all scopes of the workspace that are about this peer.
         turns: What of the conversation goes with an entry: what it rests on, also what else says it, or no text of it.
-        all_scopes: With --everything, erase all scopes; those that fit where `--scope` holds `*`, as in acme/*/*.
+        all_scopes: With --everything, erase all scopes; those that fit where `--scope` holds `*`, as in `acme/*/*`.
         yes: Ask nobody; scripts have to say it.
         session: Whose memory.
     """
     given = [entry is not None, conversation is not None, everything, all_of is not None]
     if sum(given) != 1:
+        told = [name for name, is_given in zip(_NAMES, given, strict=True) if is_given]
+        if told:
+            raise ConflictingOptionsError(first=told[0], second=told[1])
         raise MissingSettingError(what="entry or session", remedy=f"give one of {', '.join(_NAMES)}")
     if all_scopes and session.pattern is None and "--scope" in session.given:
         raise ConflictingOptionsError(first="--all-scopes", second=f"--scope {session.scope}")

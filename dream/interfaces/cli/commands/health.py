@@ -28,7 +28,7 @@ async def status(
 
     Args:
         model: Count the passes in that ask the model that is configured.
-        all_scopes: Show all scopes; those that fit where `--scope` holds `*`, as in acme/*/*.
+        all_scopes: Show all scopes; those that fit where `--scope` holds `*`, as in `acme/*/*`.
         session: Whose memory.
     """
     pattern = pattern_of(session, is_every=all_scopes)
@@ -53,7 +53,7 @@ async def doctor(
 
     Args:
         model: Also ask the model that is configured what it is good for; what that costs is told first.
-        all_scopes: Look at the records of all scopes; of those that fit where `--scope` holds `*`, as in acme/*/*.
+        all_scopes: Look at the records of all scopes; of those that fit where `--scope` holds `*`, as in `acme/*/*`.
         session: Whose memory.
     """
     from dream.interfaces.cli.doctor import examine, is_healthy  # noqa: PLC0415 - `status` looks at none of it

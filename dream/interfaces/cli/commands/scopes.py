@@ -1,6 +1,6 @@
 """Runs `dream scopes`, and what `dream status` and `dream run` do with several scopes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ async def scopes(pattern: str = "*/*/*", /, *, limit: int = 50, session: CliSess
     """List the scopes, with what they hold and when they dream next.
 
     Args:
-        pattern: Only these, as in acme/*/*.
+        pattern: Only these, as in `acme/*/*`.
         limit: Scopes at most.
         session: Whose data directory.
     """
@@ -34,10 +34,17 @@ async def scopes(pattern: str = "*/*/*", /, *, limit: int = 50, session: CliSess
 
 
 async def overviews(session: CommandSession, pattern: ScopePattern) -> list[ScopeOverview]:
-    """Return how each scope stands that *pattern* names, as the scheduler's rows have it; no pass is asked."""
+    """Return how each scope stands that *pattern* names, as the scheduler's rows have it; no pass is asked.
+
+    Raises:
+        UnknownScopeError: there are scopes, and it names none.
+    """
     async with session.host(Access.LOOK, needs_scope=False) as host:
         found = await host.storage.read(Scope.default(), lambda view: dream_stores(view).fleet.overview())
-    return [one for one in found if pattern.matches(one.scope)]
+    named = [one for one in found if pattern.matches(one.scope)]
+    if found and not named:
+        raise _fits_none(pattern, [one.scope for one in found])
+    return named
 
 
 def overview_lines(session: CommandSession, found: Sequence[ScopeOverview], limit: int) -> Lines:
@@ -83,8 +90,12 @@ async def named_scopes(session: CommandSession, pattern: ScopePattern) -> list[S
         known = await host.storage.scopes()
     found = [scope for scope in known if pattern.matches(scope)]
     if not found:
-        raise UnknownScopeError(scope=str(pattern), known=map(str, map(ScopePattern.of, known)))
+        raise _fits_none(pattern, known)
     return sorted(found, key=str)
+
+
+def _fits_none(pattern: ScopePattern, known: Iterable[Scope]) -> UnknownScopeError:
+    return UnknownScopeError(scope=str(pattern), known=map(str, map(ScopePattern.of, known)), is_pattern=True)
 
 
 async def run_each(
@@ -102,10 +113,15 @@ async def run_each(
         for scope in named:
             begin = partial(host.for_scope(scope).dreams.run, passes=passes)
             reports += await repeated(session, begin, until_done=until_done)
-            session.screen.tell(Line(f"{scope}  {reports[-1].outcome.value}, {reports[-1].changes:,} records changed"))
+            session.screen.tell(Line(f"{scope}  {_in_short(reports[-1])}"))
     failed = {str(one.scope) for one in reports if one.outcome is Outcome.FAILED}
     session.screen.show(
         lambda: {"runs": [one.to_json() for one in reports]},
         lambda: [Line(f"{counted(len(named), 'scope', 'scopes')}, {len(failed):,} failed.")],
     )
     return Exit.FAILED if failed else Exit.OK
+
+
+def _in_short(report: RunReport) -> str:
+    why = "" if report.reason is None else f" ({report.reason})"
+    return f"{report.outcome.value}{why}, {counted(report.changes, 'record')} changed"

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from agentcore.domain.actor import HOST
 from agentcore.stores.acting import acting_as
-from dream.interfaces.cli.errors import MissingExtraError, UnprotectedServerError
+from dream.interfaces.cli.errors import ConflictingOptionsError, MissingExtraError, UnprotectedServerError
 from dream.interfaces.cli.log_lines import logged_to_stderr
 from dream.interfaces.cli.render.text import Line
 from dream.interfaces.cli.session import Access, CliSession, CommandSession
@@ -25,13 +25,14 @@ Level = Literal["debug", "info", "warning", "error"]
 Names = Annotated[list[str] | None, Parameter(negative="")]
 Flag = Annotated[bool, Parameter(negative="")]
 _EXTRA = "serve"
+_HOST, _PORT = "127.0.0.1", 8765
 _TOKEN_FILE = "serve.token"  # noqa: S105 - the name of the file
 
 
 async def serve(
     *,
-    host: str = "127.0.0.1",
-    port: int = 8765,
+    host: str = _HOST,
+    port: int = _PORT,
     no_http: Flag = False,
     allow_host: Names = None,
     allow_origin: Names = None,
@@ -55,6 +56,8 @@ async def serve(
     """
     with acting_as(HOST), logged_to_stderr(log_level):
         if no_http:
+            _refuse_unused(host=host, port=port, allow_host=allow_host, allow_origin=allow_origin, tools=tools,
+                           read_only=read_only)  # fmt: skip
             await _dream_alone(session)
             return
         listening = _needs_extra("serve", lambda: _listening(host, port))
@@ -100,6 +103,17 @@ async def mcp(
             Access.CREATE, chat=session.chat(), embedder=session.embedder(), in_background=True
         ) as opened:
             await serve_stdio(opened, session.scope, names=tools, is_read_only=read_only)
+
+
+def _refuse_unused(**given: object) -> None:
+    """Refuse what is about the server where there is none.
+
+    Raises:
+        ConflictingOptionsError: something was said of it.
+    """
+    for name, value in given.items():
+        if value not in (None, False, {"host": _HOST, "port": _PORT}.get(name)):
+            raise ConflictingOptionsError(first="--no-http", second=f"--{name.replace('_', '-')}")
 
 
 async def _dream_alone(session: CommandSession) -> None:

@@ -36,12 +36,15 @@ async def switch(
     async with session.host(Access.CREATE, dreams=False) as host:
         here = host.for_scope(session.scope)
         found = await here.configure(session_id, workspace=all_of, **told)
+        scopes = await host.storage.scopes()
     about = f"the workspace {all_of}" if all_of else f"the session {session_id}" if session_id else str(session.scope)
     session.screen.show(
         lambda: {"scope": str(session.scope), "level": found.level.value, "session": session_id, "workspace": all_of,
                  "dream": found.dream, "learning": found.learning},
         lambda: [Line(f"{what} is {_worded(state)} for {about}, in every process.")],
     )  # fmt: skip
+    if all_of is not None and all_of not in {one.workspace for one in scopes}:
+        session.screen.warn(f"No scope of the workspace {all_of} holds anything yet: look for a mistake in its name.")
 
 
 def _worded(state: str) -> str:

@@ -27,7 +27,7 @@ async def create(
 
     Args:
         name: What you call it; `why` shows it at whatever the client writes.
-        reach: A scope that it reaches, with or without wildcards (acme/*/*); give the option once for each. Else the
+        reach: A scope that it reaches, with or without wildcards (`acme/*/*`); give the option once for each. Else the
             scope of the command.
         right: What it may do there; give the option once for each. Else write, which includes read.
         days: For how many days it holds; else until it is revoked.

@@ -31,7 +31,7 @@ async def usage(
     Args:
         days: Only the last so many days, today among them; else all that is kept.
         by: Tell apart only by this; give the option once for each.
-        all_scopes: A line for each scope; for those that fit where `--scope` holds `*`, as in acme/*/*.
+        all_scopes: A line for each scope; for those that fit where `--scope` holds `*`, as in `acme/*/*`.
         session: Whose memory.
     """
     if days is not None and not 1 <= days <= _LONGEST:

@@ -59,7 +59,18 @@ def standing_lines(session: CommandSession, standing: ScheduleStatus) -> Lines:
         yield from paragraph(f"{counted(standing.failures, 'run')} in a row failed.", width, tone=Tone.WARNING)
 
 
+_SWITCHES = {
+    GateName.DREAMING: "dreams are switched off",
+    GateName.LEARNING: "learning is switched off",
+    GateName.PAUSED: "it is paused",
+}
+"""Gates that only a person opens, and what to call them while they are shut."""
+
+
 def _next(standing: ScheduleStatus) -> str:
+    off = next((one.name for one in standing.waits_for if one.name in _SWITCHES), None)
+    if off is not None:
+        return f"none while {_SWITCHES[off]}"
     if standing.due_at is None:
         return "not before something changes"
     what = "as a person asked" if standing.reason is Reason.MANUAL else standing.reason.value
@@ -100,13 +111,19 @@ def _measured_text(value: Reading) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def option_lines(session: CommandSession, options: Sequence[EffectiveOption]) -> Lines:
-    """Yield one line per option: its path, who said what it is and of which scopes, and its value."""
+def option_lines(session: CommandSession, options: Sequence[EffectiveOption], *, of: int) -> Lines:
+    """Yield one line per option: its path, who said what it is and of which scopes, and its value.
+
+    Args:
+        session: Whose screen it is for.
+        options: Which are shown.
+        of: How many there are.
+    """
     told = [f"{one.source.value} {one.scopes}" if one.scopes else one.source.value for one in options]
     rows = [(one.name, said, _value_text(one.value)) for one, said in zip(options, told, strict=True)]
     yield from table(rows, session.screen.width)
     changed = sum(one.source is not OptionSource.DEFAULT for one in options)
-    yield Line(f"{changed} of {len(options)} are not the defaults.", Tone.FAINT)
+    yield Line(f"{changed} of {of} are not the defaults.", Tone.FAINT)
 
 
 def _value_text(value: object) -> str:
