@@ -27,6 +27,7 @@ from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.errors import StaleVersionError, UnknownRecordError
 from agentcore.stores.sql.authorship import kind_of_write
 from agentcore.stores.sql.entry_sources import link_sources, unlink_sources
+from agentcore.stores.sql.evidence_words import index_evidence, reindex_evidence, unindex_evidence
 from agentcore.stores.sql.feed import ENTRIES, FACETS, HELD, HELD_FACETS, read_feed, retell
 from agentcore.stores.sql.prepared import Prepared, PreparedByKey
 from agentcore.stores.sql.rows import RECORD_COLUMNS, matching, to_entries, to_entry, to_values, unprotected, within
@@ -336,6 +337,7 @@ class SqlEntryStore(SqlEntryReader):
         self._transaction.wrote(RecordKind.ENTRY, ((entry.id, WriteKind.ADDED) for entry in new))
         self._transaction.note_activity(explicit_entries=sum(entry.level is Level.EXPLICIT for entry in new))
         link_sources(self._transaction, [entry for entry in new if entry.sources])
+        index_evidence(self._transaction, new)
         self._transaction.unsettled.update(_premises_of_others(self._transaction, new))
 
     def replace(self, pairs: Sequence[tuple[MemoryEntry, MemoryEntry]]) -> None:
@@ -359,6 +361,7 @@ class SqlEntryStore(SqlEntryReader):
         relinked = {before.id for before, after in pairs if before.sources != after.sources}
         known = unlink_sources(self._transaction, sorted(relinked))
         link_sources(self._transaction, [latest[entry_id] for entry_id in sorted(relinked)], known)
+        reindex_evidence(self._transaction, {before.id: before for before, _ in reversed(pairs)}, latest)
         self._transaction.unsettled.update(before.id for before, after in pairs if _holds_otherwise(before, after))
 
     def apply(self, changes: Sequence[tuple[MemoryEntry | None, MemoryEntry | None]], /) -> None:
@@ -375,6 +378,7 @@ class SqlEntryStore(SqlEntryReader):
             texts.update((row.pk, row.content) for row in self._connection.execute(statement))
         drop_vectors(self._transaction, texts.values())
         for chunk in chunks(texts):
+            unindex_evidence(self._transaction, chunk)
             self._connection.execute(delete(entry_sources).where(entry_sources.c.entry_pk.in_(chunk)))
             self._connection.execute(delete(entries).where(entries.c.pk.in_(chunk)))
         if texts:

@@ -1,6 +1,6 @@
 """Keeps the index of what entries were made of."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from sqlalchemy import Text, bindparam, delete, insert, select
@@ -17,6 +17,14 @@ _LINK: Final = insert(entry_sources)
 _S: Final = entry_sources.c
 
 
+def keys_of(transaction: Transaction, entry_ids: Iterable[str]) -> dict[str, int]:
+    """Return the keys of stored entries by their ids."""
+    found: dict[str, int] = {}
+    for chunk in chunks(entry_ids):
+        found.update(tuple(row) for row in transaction.execute(_KEYS, among=chunk))
+    return found
+
+
 def link_sources(
     transaction: Transaction, records: Sequence[MemoryEntry], known: Mapping[tuple[int, str, str], int] | None = None
 ) -> None:
@@ -28,9 +36,7 @@ def link_sources(
         known: The revisions that `unlink_sources` returned.
     """
     with_sources = [record for record in records if record.sources]
-    keys: dict[str, int] = {}
-    for chunk in chunks([record.id for record in with_sources]):
-        keys.update(tuple(row) for row in transaction.execute(_KEYS, among=chunk))
+    keys = keys_of(transaction, [record.id for record in with_sources])
     revisions, now = known or {}, transaction.change()
     rows = [
         {

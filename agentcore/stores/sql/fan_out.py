@@ -26,6 +26,7 @@ from agentcore.stores.sql.forget import forget_entries, forget_said
 from agentcore.stores.sql.obey import obey
 from agentcore.stores.sql.schema import change_feed, entries, fan_outs, fanned_out, scopes, turns
 from agentcore.stores.sql.session_peers import SqlSessionPeerReader, SqlSessionPeerStore
+from agentcore.stores.sql.stored_texts import said_key
 from agentcore.stores.sql.tombstones import SqlTombstoneReader
 from agentcore.stores.sql.transaction import COUNTED, Transaction, chunks
 from agentcore.stores.sql.turns import SqlTurnReader, SqlTurnStore
@@ -215,7 +216,8 @@ class _Step:
         self._forgot = True
         said = {one.record_id for one in made if one.kind is TombstoneKind.TURN}
         for turn in SqlTurnReader(self._its).get_many(said):
-            redacted = {"content": turn.content, "version": turns.c.version + 1, "revision": self._mine.change()}
+            text = {"content": turn.content, "fold_key": said_key(turn.content)}
+            redacted = {**text, "version": turns.c.version + 1, "revision": self._mine.change()}
             copy = (turns.c.scope_id == self._mine.scope_id) & (turns.c.id == turn.id)
             self._mine.connection.execute(update(turns).where(copy, turns.c.content != turn.content).values(redacted))
 

@@ -5,10 +5,9 @@ took the place of are brought back first. Turns that say it are withheld, and th
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final
 
 import orjson
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, insert, select
 
 from agentcore.domain.evidence import SourceKind
 from agentcore.domain.memory import MemoryEntry
@@ -21,6 +20,7 @@ from agentcore.stores.forgetting import Forgotten, SaysIt, Tombstone, TombstoneK
 from agentcore.stores.sql.card import SqlCardStore
 from agentcore.stores.sql.entries import SqlEntryStore
 from agentcore.stores.sql.erase import SqlErasureStore
+from agentcore.stores.sql.evidence_words import evidence_saying
 from agentcore.stores.sql.forget_skills import forget_in_skills
 from agentcore.stores.sql.hypotheses import SqlClaimStore, SqlHypothesisStore, doomed_with
 from agentcore.stores.sql.questions import SqlQuestionStore
@@ -33,9 +33,6 @@ from agentcore.stores.sql.tombstones import SqlTombstoneStore, is_hashed
 from agentcore.stores.sql.transaction import Transaction, chunks
 from agentcore.stores.sql.withheld import SqlWithheldStore
 from agentcore.stores.values import Withheld
-
-_MOST_COMPOSED: Final = 3
-"""Characters into which case folding takes one apart at most."""
 
 
 def forget(
@@ -264,20 +261,11 @@ def _cited(entries: Iterable[MemoryEntry]) -> set[str]:
 
 def _saying(transaction: Transaction, wanted: Collection[str]) -> set[str]:
     """Return the ids of turns whose normalised text is one of *wanted*, or of which entries keep a sentence that is."""
-    if not wanted:
-        return set()
-    shortest = min(map(len, wanted)) // _MOST_COMPOSED
-    said = select(turns.c.id, turns.c.content).where(
-        turns.c.scope_id == transaction.scope_id, func.length(turns.c.content) >= shortest
-    )
-    kept_by = TextFilter.of(wanted)
-    rows = transaction.connection.execute(said.where(kept_by.condition(transaction, turns.c.content)))
-    found = {
-        str(turn_id) for turn_id, content in rows if kept_by.lets_pass(content) and normalise(str(content)) in wanted
-    }
-    kept = select(entries.c.evidence).where(entries.c.scope_id == transaction.scope_id, entries.c.evidence.is_not(None))
-    kept = kept.where(kept_by.condition(transaction, entries.c.evidence))
-    for evidence in filter(kept_by.lets_pass, transaction.connection.execute(kept).scalars()):
+    found: set[str] = set()
+    for chunk in chunks(sorted({fold_key(text) for text in wanted})):
+        said = turns.c.fold_key.in_(chunk) & (turns.c.scope_id == transaction.scope_id)
+        found.update(transaction.connection.execute(select(turns.c.id).where(said)).scalars())
+    for evidence in filter(TextFilter.of(wanted).lets_pass, evidence_saying(transaction, wanted).values()):
         pieces = [one for one in map(evidence_of, orjson.loads(evidence)) if one.source.kind is SourceKind.TURN]
         found.update(one.source.id for one in pieces if says(one.sentence, wanted))
     return found

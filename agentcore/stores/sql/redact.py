@@ -12,6 +12,7 @@ from agentcore.stores.sql.access import forget_receipts
 from agentcore.stores.sql.schema import feedback, tool_calls, turns, wisp_runs
 from agentcore.stores.sql.scrub import REMOVED_TEXT
 from agentcore.stores.sql.settings import SqlImportLedger
+from agentcore.stores.sql.stored_texts import said_key
 from agentcore.stores.sql.tombstones import SqlTombstoneStore
 from agentcore.stores.sql.transaction import Transaction, chunks
 
@@ -42,7 +43,8 @@ def redact(
         for row in transaction.connection.execute(select(turns.c.pk, turns.c.id, turns.c.content).where(mine)).all():
             sentences = {one.sentence for entry in gone for one in entry.evidence if one.source.id == row.id}
             left = _without_sentences(str(row.content), sentences.union(found.get(row.id, ())), texts)
-            changed = {"content": left, "version": turns.c.version + 1, "revision": transaction.change()}
+            text = {"content": left, "fold_key": said_key(left)}
+            changed = {**text, "version": turns.c.version + 1, "revision": transaction.change()}
             transaction.connection.execute(update(turns).where(turns.c.pk == row.pk).values(changed))
 
 

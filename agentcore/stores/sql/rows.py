@@ -241,7 +241,7 @@ def _read(transaction: Transaction, row: Sequence[Any]) -> MemoryEntry:
             orjson.loads(row[12]) if row[12] != "{}" else {},
             _LEVELS[row[13]],
             _sources(row[14]),
-            _evidence(row[21]),
+            to_evidence(row[21]),
             _TRUSTS[row[15]],
             bool(row[16]),
             _STATES[row[17]],
@@ -311,7 +311,8 @@ def _source(text: str) -> SourceRef:
     return _source_of((_KINDS[kind], record_id))
 
 
-def _evidence(column: str | None) -> tuple[Evidence, ...]:
+def to_evidence(column: str | None) -> tuple[Evidence, ...]:
+    """Read the evidence of an entry."""
     # By hand, since every entry that is read has some: checking each piece again would take five times as long.
     return tuple(map(_piece, orjson.loads(column))) if column else ()
 

@@ -16,6 +16,7 @@ from agentcore.domain.text import fold_key, without_hidden
 from agentcore.stores.forgetting import TombstoneKind
 from agentcore.stores.sql.access import forget_receipts
 from agentcore.stores.sql.entries import SqlEntryStore
+from agentcore.stores.sql.evidence_words import evidence_saying
 from agentcore.stores.sql.schema import (
     card_lines,
     decisions,
@@ -369,11 +370,9 @@ def _reference(record_id: str, kind: str = "entry") -> str:
 def _forget_sentences(transaction: Transaction, gone: Mapping[str, str], turn_ids: Collection[str]) -> None:
     """Take forgotten sentences out of the evidence of entries that stay, and out of the journal's images of entries."""
     forgotten = ForgottenSentences.of(gone, turn_ids)
-    mine = select(entries.c.id, entries.c.evidence).where(entries.c.scope_id == transaction.scope_id)
-    said = forgotten.filter.condition(transaction, entries.c.evidence)
-    rows = transaction.connection.execute(mine.where(entries.c.evidence.is_not(None), said))
-    read = [row for row in rows if forgotten.filter.lets_pass(row.evidence) and row.id not in gone]
-    told = [row.id for row in read if _kept(orjson.loads(row.evidence), forgotten) is not None]
+    rows = evidence_saying(transaction, forgotten.texts, forgotten.sources).items()
+    read = {one: kept for one, kept in rows if one not in gone and forgotten.filter.lets_pass(kept)}
+    told = [one for one, kept in read.items() if _kept(orjson.loads(kept), forgotten) is not None]
     store = SqlEntryStore(transaction)
     store.replace([(entry, _without_sentences(entry, forgotten)) for entry in store.get_many(told)])
     for chunk in chunks(told, _MENTIONS):

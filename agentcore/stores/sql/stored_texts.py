@@ -10,9 +10,11 @@ import orjson
 from sqlalchemy import ColumnElement, LargeBinary, and_, cast, func, or_, true
 
 from agentcore.domain.evidence import Evidence, SourceKind, SourceRef
-from agentcore.domain.text import normalise
+from agentcore.domain.text import MAX_CONTENT, fold_key, normalise
 from agentcore.stores.sql.transaction import Transaction
 
+_LONGEST = 4 * MAX_CONTENT
+"""Characters up to which a text may be that of an entry: case folding takes one apart into three at most."""
 _SHORTEST = 8
 _NO_NAME = re.compile(r"[^a-z_-]")
 _WORD = re.compile(r"\w+")
@@ -92,6 +94,16 @@ class ForgottenSentences:
     def hold(self, one: Evidence) -> bool:
         """Tell whether a piece of evidence has to go."""
         return one.source in self.sources or says(one.sentence, self.texts)
+
+
+def said_key(content: str) -> str | None:
+    """Return the key by which turns of equal text are found; None of a turn that is longer than any entry.
+
+    Example:
+        >>> said_key("Ana likes tea.") == said_key("ana  likes TEA")
+        True
+    """
+    return fold_key(content) if len(content) <= _LONGEST else None
 
 
 def is_telling(text: str) -> bool:

@@ -16,6 +16,7 @@ from agentcore.stores.sql.record_store import SqlRecordReader
 from agentcore.stores.sql.rows import RecordRows
 from agentcore.stores.sql.schema import turns
 from agentcore.stores.sql.settings import ALL_OF_THEM, any_counts, learnable
+from agentcore.stores.sql.stored_texts import said_key
 from agentcore.stores.sql.transaction import MY_SCOPE, NEVER_MATERIAL, Transaction, chunks, of_my_scope
 from agentcore.stores.sql.withheld import IS_WITHHELD, drop_refused_texts, learnable_turns
 from agentcore.stores.values import FeedPage, FeedPosition, TurnMaterial, TurnRow
@@ -259,7 +260,8 @@ class SqlTurnStore(SqlTurnReader):
         revision = self._transaction.change()
         positions = self._transaction.new_positions(len(new))
         rows = [
-            _ROWS.write(self._transaction, turn) | {"version": 1, "revision": revision, "position": position}
+            _ROWS.write(self._transaction, turn)
+            | {"version": 1, "revision": revision, "position": position, "fold_key": said_key(turn.content)}
             for turn, position in zip(new, positions, strict=True)
         ]
         self._transaction.insert_new(turns, "turn", rows)

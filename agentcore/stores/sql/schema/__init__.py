@@ -44,6 +44,7 @@ from agentcore.stores.sql.schema.records import (
     documents,
     entries,
     entry_sources,
+    evidence_words,
     feedback,
     forgotten,
     imports,
@@ -65,7 +66,7 @@ from agentcore.stores.sql.schema.records import (
     withheld,
 )
 
-REVISION = "0029"
+REVISION = "0030"
 """The Alembic revision this code reads and writes."""
 
 KNOWN_REVISIONS = tuple(f"{number:04d}" for number in range(9, int(REVISION) + 1))
@@ -90,6 +91,7 @@ __all__ = [
     "entries",
     "entry_sources",
     "erasures",
+    "evidence_words",
     "fan_outs",
     "fanned_out",
     "feedback",

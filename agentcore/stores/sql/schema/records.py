@@ -155,6 +155,15 @@ entry_sources = Table(
     Index("ix_entry_sources_entry", "entry_pk"),
 )
 
+evidence_words = Table(
+    "evidence_words",
+    metadata,
+    scope_key(primary_key=True),
+    Column("word", BigInteger, primary_key=True, autoincrement=False),
+    Column("entry_pk", Key, primary_key=True),
+    sqlite_with_rowid=False,
+)
+
 turns = Table(
     "turns",
     metadata,
@@ -175,7 +184,9 @@ turns = Table(
     Column("position", BigInteger, nullable=False),
     Column("observers", Text, nullable=True),
     Column("learning", Boolean, nullable=True),
+    Column("fold_key", String(32), nullable=True),
     UniqueConstraint("scope_id", "id"),
+    Index("ix_turns_fold", "scope_id", "fold_key"),
     Index("ix_turns_learning", "scope_id", info={WHERE: _LEARNT}),
     Index("ix_turns_position", "scope_id", "position"),
     Index("ix_turns_session", "scope_id", "session_id", "occurred_at"),
