@@ -14,7 +14,8 @@ from agentcore.stores.sql.schema import entries, evidence_words, turns
 from agentcore.stores.sql.stored_texts import said_key
 from agentcore.testing.contracts.samples import SCOPE, a_turn, an_entry, some_evidence
 
-letters = st.text(alphabet="abcdefgh \u00e9\u00df9-'.,!\u0130\u0436\ud55c\uae00\u6771\u4eac\u3055\u3063\u0e33\u0e19", max_size=14)
+FAR = "\u0130\u0436\ud55c\uae00\u6771\u4eac\u3055\u3063\u0e33\u0e19"
+letters = st.text(alphabet=f"abcdefgh \u00e9\u00df9-'.,!{FAR}", max_size=14)
 
 
 @given(letters, letters, letters)
@@ -45,7 +46,9 @@ async def test_the_index_follows_what_is_added_changed_forgotten_and_deleted(sto
     last = an_entry("e3", "Ana lives in Lisbon.", evidence=told("I live in Lisbon, near the river."))
 
     def add(unit: UnitOfWork) -> bool:
-        unit.turns.add([a_turn("t1", content="I have epilepsy. I sail. Ana has epilepsy."), a_turn("t2", content="Hi.")])
+        unit.turns.add(
+            [a_turn("t1", content="I have epilepsy. I sail. Ana has epilepsy."), a_turn("t2", content="Hi.")]
+        )
         unit.entries.add([one, other, last])
         return indexed(unit)
 
