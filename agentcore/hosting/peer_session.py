@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentcore.hosting.fan_out import FanOut
     from agentcore.hosting.options import ConversationOptions
     from agentcore.ids import IdFactory
-    from agentcore.stores.storage import Storage, UnitOfWork
+    from agentcore.stores.storage import ReadView, Storage, UnitOfWork
 
 
 class PeerSessions:
@@ -58,14 +58,20 @@ class PeerSessions:
         switch = SwitchSetting(level=SwitchLevel.SHARED_SESSION, session_id=named)
         clean_setting(dream=dream, learning=learning)
 
-        def work(unit: UnitOfWork) -> tuple[SessionPeer, ...]:
+        def told(view: ReadView) -> tuple[tuple[SessionPeer, ...], SwitchSetting]:
+            switched = view.switches.shared_session(named)
+            return tuple(view.fan_out.sessions.of_session(named)), switched or switch
+
+        def work(unit: UnitOfWork) -> None:
             for one in joining:
                 unit.fan_out.sessions.put(one, named)
-            return tuple(unit.fan_out.sessions.of_session(named))
 
         place = _place(workspace)
-        members = await self.storage.write(place, work)
-        found = await Switchboard(self.storage).configure(place, switch, dream=dream, learning=learning)
+        if joining:
+            await self.storage.write(place, work)
+        if not dream is learning is UNCHANGED:
+            await Switchboard(self.storage).configure(place, switch, dream=dream, learning=learning)
+        members, found = await self.storage.read(place, told)
         return PeerSession(
             id=named, workspace=workspace, peers=members, dream=found.dream, learning=found.learning, sessions=self
         )
@@ -75,14 +81,16 @@ class PeerSessions:
         one = _checked(workspace, name)
         clean_setting(observe_me=observe_me)
 
-        def work(unit: UnitOfWork) -> SessionPeer:
-            found = unit.fan_out.sessions.everywhere(one.name)
-            if observe_me is not UNCHANGED:
-                found = replace(found, observe_me=observe_me)
-                unit.fan_out.sessions.put(found)
-            return found
+        def found(view: ReadView) -> SessionPeer:
+            return view.fan_out.sessions.everywhere(one.name)
 
-        return await self.storage.write(_place(workspace), work)
+        def work(unit: UnitOfWork) -> SessionPeer:
+            said = replace(found(unit), observe_me=observe_me)
+            unit.fan_out.sessions.put(said)
+            return said
+
+        place = _place(workspace)
+        return await (self.storage.read(place, found) if observe_me is UNCHANGED else self.storage.write(place, work))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +169,7 @@ class PeerSession:
         members = {one.name: one for one in unit.fan_out.sessions.of_session(self.id)}
         speaker = members.get(peer)
         if speaker is None:
-            raise UnknownRecordError(kind="peer of the session", value=peer)
+            raise UnknownRecordError(kind="peer", value=peer)
         return speaker, observers_of(speaker, members.values())
 
     async def add(self, *peers: SessionPeer | str) -> PeerSession:
@@ -178,7 +186,7 @@ class PeerSession:
         def work(unit: UnitOfWork) -> None:
             for name in names:
                 if not unit.fan_out.sessions.remove(name, self.id):
-                    raise UnknownRecordError(kind="peer of the session", value=name)
+                    raise UnknownRecordError(kind="peer", value=name)
 
         await self.sessions.storage.write(_place(self.workspace), work)
         return await self.sessions.open(self.id, workspace=self.workspace)

@@ -160,7 +160,7 @@ class ScopedHost:
 
         Args:
             where: A scope, the id of a session of this scope, or None for this scope itself.
-            workspace: All scopes of a workspace instead.
+            workspace: All scopes of a workspace instead; with the id of a session, that session in all of them.
             dream: Whether dreams tend it: True, False, or None for what the wider level says.
             learning: Whether anything is learnt from what is said and signalled there; without that there are no
                 dreams. What came in while it was off is not learnt from later either.

@@ -82,16 +82,19 @@ def addressed(default: Scope, where: object, workspace: str | None) -> tuple[Sco
     Args:
         default: The scope it is made on.
         where: A scope, the id of a session of the default one, or None for that scope itself.
-        workspace: A whole workspace instead.
+        workspace: A whole workspace instead; with the id of a session, that session in all scopes of it.
 
     Raises:
-        InvalidOptionsError: both were given, or *where* is something else.
+        InvalidOptionsError: a scope and a workspace were given, or *where* is something else.
         InvalidScopeError: no workspace can have that name.
     """
     if workspace is not None:
-        if where is not None:
-            raise InvalidOptionsError(field="workspace", value=workspace, allowed="give it, or a scope or session")
-        return Scope(workspace, default.observer, default.observed), SwitchSetting(level=SwitchLevel.WORKSPACE)
+        whole = Scope(workspace, default.observer, default.observed)
+        if where is None:
+            return whole, SwitchSetting(level=SwitchLevel.WORKSPACE)
+        if isinstance(where, str):
+            return whole, SwitchSetting(level=SwitchLevel.SHARED_SESSION, session_id=clean_name("session id", where))
+        raise InvalidOptionsError(field="workspace", value=workspace, allowed="give it, or a scope")
     if where is None or isinstance(where, Scope):
         return (where or default), SwitchSetting(level=SwitchLevel.SCOPE)
     if isinstance(where, str):

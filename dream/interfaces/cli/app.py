@@ -65,6 +65,11 @@ COMMANDS = {
     "show": ("journal:show", "Show the report of a run, and what a dream asked and wrote."),
     "diff": ("journal:diff", "Show what a run changed, record by record."),
     "undo": ("journal:undo", "Take back a run, one of its passes, or one change."),
+    "peers list": ("peers:list_", "List who takes part in a session, and who observes whom."),
+    "peers join": ("peers:join", "Have a peer take part in a session."),
+    "peers leave": ("peers:leave", "Have a peer take part in a session no longer."),
+    "peers say": ("peers:say", "Log what a peer says in a session."),
+    "peers observe": ("peers:observe", "Say whether a peer may be observed wherever its session says nothing."),
     "review all": ("review:walk", "Go through what passes proposed, one by one, and decide."),
     "review list": ("review:list_", "List what passes proposed and you have yet to decide."),
     "review show": ("review:show", "Show what a proposal would change, record by record."),
@@ -128,6 +133,7 @@ EVERYWHERE = ("--data", "--scope", "--json", "--workspace", "--busy-timeout", "-
 """The options of every command."""
 
 GROUPS = {
+    "peers": "See and say who takes part in sessions of several peers, and who observes whom.",
     "review": "Decide what becomes of changes that passes only propose.",
     "directives": "See, change and check what the model is told.",
     "config": "See what is configured.",

@@ -22,13 +22,14 @@ from dream.interfaces.mcp.hypothesis_tools import HYPOTHESIS_TOOLS
 from dream.interfaces.mcp.memory_tools import MEMORY_TOOLS
 from dream.interfaces.mcp.offered import McpState, OfferedTool, wrong_arguments
 from dream.interfaces.mcp.resources import add_resources
+from dream.interfaces.mcp.session_tools import SESSION_TOOLS
 from dream.interfaces.release import installed_version
 from dream.interfaces.serving.caller import Caller
 from dream.interfaces.serving.problems import Problem
 from dream.interfaces.serving.run_desk import RunDesk
 from dream.interfaces.serving.settings import ServeOptions
 
-TOOLS: Final = (*MEMORY_TOOLS, *DREAM_TOOLS, *HYPOTHESIS_TOOLS)
+TOOLS: Final = (*MEMORY_TOOLS, *DREAM_TOOLS, *SESSION_TOOLS, *HYPOTHESIS_TOOLS)
 """All tools, in the order in which clients list them."""
 _ABOUT: Final = "A memory that outlasts the conversation. The prompt `use_memory` says how to use it."
 

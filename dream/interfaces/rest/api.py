@@ -21,6 +21,7 @@ from dream.interfaces.rest import (
     review,
     runs,
     scope,
+    session_peers,
     skills,
     workspace,
 )
@@ -30,6 +31,7 @@ from dream.interfaces.serving.problems import MEDIA_TYPE, Problem, answer_proble
 _PARTS = (
     memories,
     conversations,
+    session_peers,
     skills,
     runs,
     hypotheses,

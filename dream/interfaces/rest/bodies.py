@@ -220,6 +220,7 @@ class SwitchChange(Body):
     """What shall be on or off; null leaves it to the wider level, what is left out stays as it is."""
 
     session_id: Name | None = None
+    whole_workspace: bool = False
     dream: bool | None = None
     learning: bool | None = None
 

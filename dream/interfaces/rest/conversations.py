@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
+from agentcore.domain.conversation import Turn
 from agentcore.domain.records import RecordKind, to_image
 from agentcore.errors import UnknownRecordError
 from agentcore.hosting.checks import MAX_NAME
@@ -91,11 +92,16 @@ async def get_turn(call: Reading, turn_id: RecordId) -> Response:
 
 
 async def _turn_again(call: ScopedCall, records: Records) -> Response:
+    return reply(to_image(await logged_turn(call, records)), 201)
+
+
+async def logged_turn(call: ScopedCall, records: Records) -> Turn:
+    """Return the turn that a request logged."""
     named = next((name for kind, name in records if kind == RecordKind.TURN), "")
     turn = await call.services.conversation.get(named)
     if turn is None:
         raise UnknownRecordError(kind="turn", value=named)
-    return reply(to_image(turn), 201)
+    return turn
 
 
 @router.get(

@@ -39,7 +39,7 @@ from dream.interfaces.rest.shapes import (
     TopicsResponse,
     UsageResponse,
 )
-from dream.interfaces.serving.caller import SCOPE_KEY, Caller
+from dream.interfaces.serving.caller import SCOPE_KEY, Caller, NotAllowedError
 from dream.interfaces.serving.receipts import Records
 from dream.interfaces.serving.remedies import ROUTES, reworded
 from dream.interfaces.serving.scoped_call import ScopedCall
@@ -115,22 +115,31 @@ async def get_switches(call: Reading) -> Response:
 async def set_switches(
     request: Request, call: Administering, body: SwitchChange, key: IdempotencyKey = None
 ) -> Response:
-    """Switch dreams or learning on or off for the scope, or for one session of it."""
-    asked = {name: value for name, value in body.model_dump(exclude_unset=True).items() if name != "session_id"}
+    """Switch dreams or learning on or off for the scope, or for one session of it; or for the whole workspace."""
+    asked = body.model_dump(include={"dream", "learning"}, exclude_unset=True)
+    workspace = call.scope.workspace if body.whole_workspace else None
+    if workspace is not None and not call.caller.reaches_workspace(workspace):
+        remedy = f"it takes one for {workspace}/*/*"
+        raise NotAllowedError(problem="The token does not reach every scope of this workspace", remedy=remedy)
 
     async def work() -> Response:
-        return await _switched(call, body.session_id, **asked)
+        return await _switched(call, body.session_id, workspace, **asked)
 
     async def again(_: Records) -> Response:
-        return await _switched(call, body.session_id)
+        return await _switched(call, body.session_id, workspace)
 
     return await once(request, call, key, work, again, always=True)
 
 
 async def _switched(
-    call: ScopedCall, session_id: str | None, *, dream: Setting = UNCHANGED, learning: Setting = UNCHANGED
+    call: ScopedCall,
+    session_id: str | None,
+    workspace: str | None = None,
+    *,
+    dream: Setting = UNCHANGED,
+    learning: Setting = UNCHANGED,
 ) -> Response:
-    done = await call.services.configure(session_id, dream=dream, learning=learning)
+    done = await call.services.configure(session_id, workspace=workspace, dream=dream, learning=learning)
     told = {"session_id": done.session_id, "dream": done.dream, "learning": done.learning}
     return reply({"level": done.level.value, **told})
 

@@ -70,6 +70,11 @@ class Caller:
         anyone = [pattern for pattern in self.scopes if pattern.is_any_observer]
         return any(pattern.matches(Scope(workspace, "any", observed)) for pattern in anyone)
 
+    def reaches_workspace(self, workspace: str) -> bool:
+        """Tell whether it reaches all scopes there are and will be in a workspace."""
+        whole = [pattern for pattern in self.scopes if (pattern.observer, pattern.observed) == ("*", "*")]
+        return any(pattern.matches(Scope(workspace, "any", "any")) for pattern in whole)
+
     @property
     def reaches_everything(self) -> bool:
         """Whether it reaches all scopes there are and will be."""

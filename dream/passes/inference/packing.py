@@ -9,11 +9,18 @@ from typing import Final
 from agentcore.domain.card import CardLine
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Level, MemoryEntry
+from agentcore.domain.question import Question
 from agentcore.stores.storage import ReadView
 from agentcore.stores.values import EntryMaterial
 from dream.domain.step import Batch, Packing
 from dream.guards import is_under
-from dream.passes.inference.prompt import AnswerShape, card_line_tokens, line_tokens
+from dream.passes.inference.prompt import (
+    AnswerShape,
+    card_line_tokens,
+    dispute_tokens,
+    disputes_among,
+    line_tokens,
+)
 from dream.passes.memory_consolidation.clusters import Bounds, Pair, beside, fill, gather
 from dream.passes.protocol import ModelContext, PassView
 from dream.passes.subjects import CLAIM, same_subjects
@@ -33,12 +40,14 @@ class InferenceMaterial:
         entries: All that may be shown, by id.
         pairs: Which are alike, or belong together.
         lines: Lines that left the card with what they rested on, by the entries that took the place of that.
+        disputes: Contradictions that wait for a person and are about some of what is new or like it.
     """
 
     fresh: tuple[EntryMaterial, ...]
     entries: dict[str, MemoryEntry]
     pairs: tuple[Pair, ...]
     lines: Mapping[str, Sequence[CardLine]]
+    disputes: tuple[Question, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +103,9 @@ async def pack(context: ModelContext, shape: AnswerShape) -> Packing:
     always = await _always_beside(context, shape)
     terms = context.options.inference
     pending = await count(context, shape)
-    found = await find(context, await lost(context, shape))
+    found = await find(context, shape, await lost(context, shape))
     weights = {entry.id: line_tokens(entry) for entry in found.entries.values()}
-    taken = shape.overhead + sum(map(_tokens, always))
+    taken = shape.overhead + sum(map(_tokens, always)) + dispute_tokens(found.disputes)
     room = max(1, context.options.model.prompt_tokens - taken)
     fresh = [item.id for item in found.fresh if item.id in found.entries]
     bounds = Bounds(entries=terms.batch_entries, tokens=room // _BESIDE)
@@ -147,11 +156,12 @@ def _lines_of(call: Collection[str], found: InferenceMaterial) -> list[CardLine]
     return list({line.id: line for one in call for line in found.lines.get(one, ())}.values())
 
 
-async def find(context: ModelContext, lost: Lost) -> InferenceMaterial:
-    """Find what is new, what is like it, what it took the place of, and what was concluded from all that.
+async def find(context: ModelContext, shape: AnswerShape, lost: Lost) -> InferenceMaterial:
+    """Find what is new, what is like it, what it replaced or contradicts, and what was concluded from all that.
 
     Args:
         context: The run's.
+        shape: What is asked for.
         lost: What may rest on other entries than it did: these count as new.
     """
     terms = context.options.inference
@@ -176,10 +186,16 @@ async def find(context: ModelContext, lost: Lost) -> InferenceMaterial:
             if _may_show(other, context):
                 entries.setdefault(other.id, other)
                 pairs.add(Pair.of(one, other.id, 1.0))
+    disputes = await _disputes(context, shape, entries)
+    for sides in await context.read(lambda view: _sides(view, disputes, context)):
+        entries |= {one.id: one for one in sides}
+        pairs |= _beside_sides(sides, pairs)
     for one in [heir for heir in lost.conclusions if heir in entries]:
         entries = {other.id: other for other in lost.conclusions[one]} | entries
         pairs |= {Pair.of(one, other.id, 1.0) for other in lost.conclusions[one]}
-    return InferenceMaterial(fresh=tuple(fresh), entries=entries, pairs=tuple(sorted(pairs)), lines=lost.lines)
+    return InferenceMaterial(
+        fresh=tuple(fresh), entries=entries, pairs=tuple(sorted(pairs)), lines=lost.lines, disputes=disputes
+    )
 
 
 def _linked(view: ReadView, entries: Mapping[str, MemoryEntry]) -> dict[str, list[MemoryEntry]]:
@@ -195,6 +211,26 @@ def _linked(view: ReadView, entries: Mapping[str, MemoryEntry]) -> dict[str, lis
         for one in _held_by(conclusion, entries):
             found.setdefault(one, []).append(conclusion)
     return found
+
+
+async def _disputes(context: ModelContext, shape: AnswerShape, entries: Collection[str]) -> tuple[Question, ...]:
+    """Return the contradictions that are open about entries, for the pass that finds more of them."""
+    if shape.level is not Level.DEDUCTIVE:
+        return ()
+    return tuple(await context.read(lambda view: disputes_among(view, entries)))
+
+
+def _sides(view: ReadView, disputes: Iterable[Question], context: ModelContext) -> list[list[MemoryEntry]]:
+    """Return the sides of each contradiction that may be shown."""
+    found = [view.entries.get_many([ref.id for ref in one.members]) for one in disputes]
+    return [[entry for entry in sides if _may_show(entry, context)] for sides in found]
+
+
+def _beside_sides(sides: Iterable[MemoryEntry], pairs: Collection[Pair]) -> set[Pair]:
+    """Return pairs that bring all sides to whatever is one of them or like one of them."""
+    ids = {one.id for one in sides}
+    near = ids.union(*({pair.one, pair.other} for pair in pairs if not ids.isdisjoint({pair.one, pair.other})))
+    return {Pair.of(one, other, 1.0) for one in near for other in ids - {one}}
 
 
 def _held_by(conclusion: MemoryEntry, entries: Collection[str]) -> Iterable[str]:

@@ -11,6 +11,7 @@ from agentcore.domain.card import MOST_LINES, CardLine, in_order
 from agentcore.domain.conclusion import Pattern, Premise
 from agentcore.domain.conversation import Turn
 from agentcore.domain.memory import Level, MemoryEntry, Status
+from agentcore.domain.question import Question, QuestionCause, QuestionState
 from agentcore.llm.chat import ChatRequest, ResponseFormat, estimate_tokens
 from agentcore.stores.storage import ReadView
 from dream.domain.reasons import Refused
@@ -35,6 +36,12 @@ from dream.passes.protocol import ModelContext
 
 _LONGEST_LINE: Final = 400
 """Characters of a text that are shown."""
+MOST_OPEN: Final = 10
+"""Open contradictions that are shown with one question at most, the oldest first."""
+_OPEN: Final = (
+    "Contradictions that the person is asked about already: do not ask again. If a new entry tells which side holds, "
+    "name it and the side that cannot hold as a `contradiction`; conclude nothing that takes a side:"
+)
 
 
 class DeductionKind(StrEnum):
@@ -177,6 +184,7 @@ class ShownRecords:
         premises: Each entry as a premise, by its id.
         fresh: Handles of what is new.
         card: The lines of the card that stand there as they were shown, and those that lost what they rested on.
+        disputes: Contradictions that wait for a person and are about some of the entries.
     """
 
     ids: Mapping[str, str]
@@ -185,6 +193,7 @@ class ShownRecords:
     premises: Mapping[str, Premise] = field(default_factory=dict[str, Premise])
     fresh: frozenset[str] = frozenset()
     card: Mapping[str, CardLine] = field(default_factory=dict[str, CardLine])
+    disputes: tuple[Question, ...] = ()
 
     @classmethod
     def of(
@@ -217,6 +226,7 @@ class ShownRecords:
             },
             premises=premises_of(view, entries.values()),
             fresh=frozenset(handle for handle, one in ids.items() if one in set(batch.member_ids)),
+            disputes=tuple(disputes_among(view, entries)),
         )
 
     def lines(self) -> list[str]:
@@ -237,6 +247,17 @@ class ShownRecords:
         handles = {line.id: handle for handle, line in self.card.items()}
         return [_card_line(handles[line.id], line) for line in in_order(self.card.values())]
 
+    def dispute_lines(self) -> list[str]:
+        """Return a line for each contradiction that is open, with the handles of its sides."""
+        handles = {entry.id: handle for handle, entry in self.entries.items() if entry.is_active}
+        sides = [[handles[ref.id] for ref in one.members if ref.id in handles] for one in self.disputes]
+        told = [
+            f"{', '.join(handles)} {quoted(_clip(one.text))}"
+            for handles, one in zip(sides, self.disputes, strict=True)
+            if len(handles) > 1
+        ]
+        return told[:MOST_OPEN]
+
     def _entry(self, handle: str, entry: MemoryEntry, sessions: Mapping[str, int]) -> str:
         premise = self.premises[entry.id]
         parts = [f"[{handle}] {premise.said_at:%Y-%m-%d}"]
@@ -254,6 +275,14 @@ class ShownRecords:
         if handle not in self.fresh:
             parts.append("seen")
         return " ".join([*parts, quoted(_clip(entry.content))])
+
+
+def disputes_among(view: ReadView, entries: Collection[str]) -> list[Question]:
+    """Return the contradictions that wait for a person and are about one of these entries or more, the oldest first."""
+    causes = (QuestionCause.CONTRADICTION, QuestionCause.CLOSE_CALL)
+    waiting = [one for cause in causes for one in view.questions.in_state(QuestionState.OPEN, cause)]
+    found = [one for one in waiting if any(ref.id in entries for ref in one.members)]
+    return sorted(found, key=lambda one: (one.asked_at, one.id))
 
 
 def _is_told(entry: MemoryEntry) -> bool:
@@ -285,6 +314,12 @@ def card_line_tokens(line: CardLine) -> int:
     return 16 + estimate_tokens(quoted(line.content))
 
 
+def dispute_tokens(disputes: Collection[Question]) -> int:
+    """Return the tokens that open contradictions take at most in a question, as far as packing has to know."""
+    longest = sorted((16 + estimate_tokens(quoted(_clip(one.text))) for one in disputes), reverse=True)
+    return sum(longest[:MOST_OPEN], estimate_tokens(_OPEN)) if longest else 0
+
+
 def line_tokens(entry: MemoryEntry) -> int:
     """Return the tokens of an entry's line, as far as packing has to know."""
     return 16 + estimate_tokens(quoted(_clip(entry.content)))
@@ -302,6 +337,9 @@ def question(
     """Return the request about these records."""
     contract = shape.text(list(shown.card.values()), may_search=may_search)
     blocks = [contract, fenced(context.marker, "Entries, the new ones first:", shown.lines())]
+    disputes = shown.dispute_lines() if shape.level is Level.DEDUCTIVE else []
+    if disputes:
+        blocks.append(fenced(context.marker, _OPEN, disputes))
     if shown.card:
         blocks.append(fenced(context.marker, "Lines of the card:", shown.card_lines()))
     return build_request(context, directives=directives, blocks=blocks, answer=shape.form, purpose=purpose)
@@ -310,6 +348,7 @@ def question(
 __all__ = [
     "CARD_CONTRACT",
     "CONCLUSIONS",
+    "MOST_OPEN",
     "PATTERNS",
     "AnswerShape",
     "DeductionItem",
@@ -317,6 +356,8 @@ __all__ = [
     "PatternItem",
     "ShownRecords",
     "card_line_tokens",
+    "dispute_tokens",
+    "disputes_among",
     "line_tokens",
     "question",
 ]

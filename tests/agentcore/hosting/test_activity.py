@@ -154,7 +154,7 @@ async def test_switching_marks_whom_it_concerns_as_changed():
         ("", {"dream": False}, InvalidContentError),
         (7, {"dream": False}, InvalidOptionsError),
         (None, {"dream": "off"}, InvalidOptionsError),
-        ("s1", {"learning": False, "workspace": "acme"}, InvalidOptionsError),
+        (ANA, {"learning": False, "workspace": "acme"}, InvalidOptionsError),
     ],
 )
 async def test_what_cannot_be_switched_is_refused(where: Any, asked: Any, error: type[Exception]):

@@ -329,7 +329,7 @@ async def test_a_scope_of_its_own_is_no_session_of_peers(company: Company):
 
 async def test_bad_peers_are_refused(company: Company):
     talk = await company.session("s1", "ana")
-    with pytest.raises(UnknownRecordError, match="peer of the session"):
+    with pytest.raises(UnknownRecordError, match="peer id"):
         await talk.append("ben", "Hello.")
     with pytest.raises(InvalidScopeError):
         await talk.add("a/b")

@@ -78,6 +78,10 @@ async def drive_every_tool(client: mcp.Client) -> None:
     assert (line["content"], line["pinned"]) == ("Name is Ana.", True)
     await call("remove_card_line", line=line["id"])
     assert (await call("show_card"))["lines"] == []
+    await call("join_session", session_id="trip", peer="agent")
+    assert (await call("session_peers", session_id="trip"))["peers"][0]["name"] == "agent"
+    assert (await call("say_in_session", session_id="trip", content="We meet at nine."))["observers"] == []
+    assert (await call("leave_session", session_id="trip", peer="agent"))["peers"] == []
     cycle = await call("run_dreaming_cycle", reflect_enabled=True, reevaluate_enabled=False)
     ran = {one["name"] for one in cycle["passes"] if one["outcome"] != "skipped"}
     assert ran == {"reflect", "hypotheses"}
@@ -126,7 +130,7 @@ async def test_every_tool_says_what_it_takes_gives_and_does(tmp_path: Path):
         assert tool.annotations.read_only_hint or tool.name in {
             "remember", "forget", "edit_document", "plan", "undo_run", "schedule_dream", "run_dreaming_cycle",
             "answer_question", "confirm_memory", "review", "set_card_line", "remove_card_line",
-            "resolve_dream_feedback",
+            "resolve_dream_feedback", "join_session", "leave_session", "say_in_session",
         }  # fmt: skip
 
 

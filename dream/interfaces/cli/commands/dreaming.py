@@ -150,8 +150,8 @@ async def _set_paused(session: CliSession, *, is_paused: bool) -> None:
     )
 
 
-def instant(text: str | None) -> datetime | None:
-    """Read the value of `--now`.
+def instant(text: str | None, *, option: str = "--now") -> datetime | None:
+    """Read an instant that an option gives.
 
     Raises:
         InvalidOptionsError: it is no instant.
@@ -162,7 +162,7 @@ def instant(text: str | None) -> datetime | None:
         return from_text(text)
     except InvalidContentError:
         allowed = "write an instant with its zone such as 2025-10-12T20:00:00Z, or a date such as 2025-10-12"
-        raise InvalidOptionsError(field="--now", value=text[:80], allowed=allowed) from None
+        raise InvalidOptionsError(field=option, value=text[:80], allowed=allowed) from None
 
 
 async def named_entries(

@@ -3,12 +3,12 @@
 from typing import Final, Literal
 
 from agentcore.domain.temporal import to_text
-from dream.interfaces.cli.errors import ConflictingOptionsError
 from dream.interfaces.cli.exit_codes import Exit
 from dream.interfaces.cli.render.text import Line
 from dream.interfaces.cli.session import Access, CliSession
 
-_SETTINGS: Final = {"on": True, "off": False, "inherit": None}
+SETTINGS: Final = {"on": True, "off": False, "inherit": None}
+"""What the words for a switch mean."""
 
 
 async def switch(
@@ -26,18 +26,17 @@ async def switch(
         what: Dreams, or whether anything is learnt from what is said; without learning there are no dreams.
         state: On, off, or inherit for what the wider level says: a scope's workspace, and above it the options.
         all_of: All scopes of this workspace.
-        session_id: One conversation of the scope, which need not have begun.
+        session_id: One conversation of the scope, or with --all-of of its workspace; it need not have begun.
         session: Whose memory.
     """
-    if all_of is not None and session_id is not None:
-        raise ConflictingOptionsError(first="--all-of", second="--session-id")
-    setting = _SETTINGS[state]
+    setting = SETTINGS[state]
     told = {"dream": setting} if what == "dream" else {"learning": setting}
     async with session.host(Access.CREATE, dreams=False) as host:
         here = host.for_scope(session.scope)
         found = await here.configure(session_id, workspace=all_of, **told)
         scopes = await host.storage.scopes()
-    about = f"the workspace {all_of}" if all_of else f"the session {session_id}" if session_id else str(session.scope)
+    named = [f"the session {session_id}" if session_id else "", f"the workspace {all_of}" if all_of else ""]
+    about = " in all of ".join(filter(None, named)) or str(session.scope)
     session.screen.show(
         lambda: {"scope": str(session.scope), "level": found.level.value, "session": session_id, "workspace": all_of,
                  "dream": found.dream, "learning": found.learning},

@@ -9,6 +9,7 @@ from concluding import InferringChatClient
 from dreaming import NOW, World, codes, fresh_scope, of_pass
 from sqlalchemy import select
 from test_inference import DAY, ON, answer, deduction, said
+from traces import traces
 
 from agentcore import AgentHostBuilder
 from agentcore.domain import CardLine, CardSection, MemoryEntry, Scope, Status, SubjectTime, Trust
@@ -225,6 +226,25 @@ async def test_a_forgotten_source_takes_its_line_out_of_every_place(world: World
     await world.write(lambda unit: unit.forget(lives.id))
     assert await world.dreams.card.history() == []
     assert "Gdynia" not in await stored(world)
+
+
+async def test_an_erased_scope_leaves_no_word_of_its_card_and_others_keep_theirs(tmp_path: Path):
+    ana, ben = Scope("acme", "agent", "ana"), Scope("acme", "agent", "ben")
+    words = "Keeps bees behind the old lighthouse"
+    async with AgentHostBuilder(tmp_path).with_memory().with_dreaming(in_background=False).build() as host:
+        for scope in (ana, ben):
+            await host.for_scope(scope).card.set("IDENTITY: Name is Ana.")
+        await host.for_scope(ana).card.set(f"ATTRIBUTE: {words}.")
+        (line,) = [one for one in await host.for_scope(ana).card.lines() if words in str(one)]
+        await host.for_scope(ana).card.set(f"ATTRIBUTE: {words} in Nazare.", replaces=line.id)
+        (line,) = [one for one in await host.for_scope(ana).card.lines() if words in str(one)]
+        await host.for_scope(ana).card.remove(line.id)
+        assert traces(tmp_path, words)
+        erased = await host.erase(ana)
+        assert erased.removed["card lines"] == 3
+        assert await host.for_scope(ana).card.history() == []
+        assert [str(one) for one in await host.for_scope(ben).card.lines()] == ["IDENTITY: Name is Ana."]
+    assert traces(tmp_path, words, "lighthouse") == []
 
 
 async def test_where_the_card_is_off_none_is_asked_for(world: World):

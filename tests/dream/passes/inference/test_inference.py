@@ -82,6 +82,11 @@ async def induce(world: World, *patterns: dict[str, Any], denies: Sequence[str] 
     return of_pass(await world.run_passes(Induction()), "induction")
 
 
+def question_of(world: World) -> str:
+    """Return what the model was asked first."""
+    return world.chat.requests[0].messages[-1].content
+
+
 async def concluded(world: World) -> list[MemoryEntry]:
     return [entry for entry in await world.active() if entry.is_conclusion]
 
@@ -142,6 +147,33 @@ async def test_a_contradiction_that_the_evidence_decides_is_resolved(world: Worl
     assert (gone.status, gone.successor) == (Status.SUPERSEDED, old.id)
     await world.dreams.undo((await world.dreams.runs())[0].run_id)
     assert (await world.get(new)).is_active
+
+
+async def test_an_open_contradiction_is_shown_with_both_sides_until_a_new_entry_decides_it(world: World):
+    allergic, healthy = await said(world, "Lea is allergic to cats.", "Lea has no allergies.", **DISAGREEING)
+    await deduce(world, deduction("Does Lea have an allergy?", "e1", "e2", kind="contradiction"))
+    assert "asked about already" not in question_of(world)
+    (found,) = await said(world, "The doctor found that Lea is allergic to cats.", apart=timedelta(minutes=1))
+    await world.dreams.desk.confirm(found.id)
+    report = await deduce(world, deduction("Does Lea have an allergy?", "e1", "e3", kind="contradiction"))
+    told = question_of(world)
+    assert "asked about already" in told
+    assert 'e2, e3 "Does Lea have an allergy?"' in told
+    assert all(one.content in told for one in (allergic, healthy, found))
+    assert report.notes["resolved"] == 1
+    assert (await world.get(healthy)).successor == found.id
+    assert await world.dreams.desk.questions() == []
+
+
+async def test_an_open_contradiction_is_not_asked_twice_nor_told_to_the_induction(world: World):
+    await said(world, "Lea is allergic to cats.", "Lea has no allergies.", **DISAGREEING)
+    await deduce(world, deduction("Does Lea have an allergy?", "e1", "e2", kind="contradiction"))
+    await said(world, "Lea strokes every cat in the allergy ward.", apart=timedelta(minutes=1))
+    again = await deduce(world, deduction("Is Lea allergic?", "e2", "e3", kind="contradiction"))
+    assert len(await world.dreams.desk.questions()) == 1
+    assert "too_few_citations" in codes(again)
+    await induce(world)
+    assert "asked about already" not in question_of(world)
 
 
 async def test_the_answer_to_a_contradiction_supersedes_the_loser_and_what_rests_on_it(world: World):
