@@ -14,6 +14,7 @@ from agentcore.hosting.busy import BusyAnnouncer, BusySource, BusyWatch
 from agentcore.hosting.correction_detector import CorrectionDetector, is_correction
 from agentcore.hosting.erasing import Eraser
 from agentcore.hosting.fan_out import FanOut
+from agentcore.hosting.forget_hooks import ForgetHooks
 from agentcore.hosting.host import Host
 from agentcore.hosting.left_options import LeftOptions, OptionsLeft
 from agentcore.hosting.lifecycle import HostedService
@@ -33,7 +34,7 @@ from agentcore.hosting.peer_session import PeerSessions
 from agentcore.hosting.remember import MemoryWrites
 from agentcore.hosting.restatements import RestatementFinder
 from agentcore.hosting.scoped_host import ServiceFactories
-from agentcore.hosting.services import ForgetHooks, HostServices
+from agentcore.hosting.services import HostServices
 from agentcore.hosting.switches import Switchboard
 from agentcore.hosting.wiring_library import containers, providers
 from agentcore.hosting.write_behind import ActivityRecorder, EmbeddingFiller, RecallNotes

@@ -24,8 +24,8 @@ from agentcore.hosting.checks import (
     optional_name,
 )
 from agentcore.hosting.correction_detector import CorrectionDetector
+from agentcore.hosting.forget_hooks import ForgetHooks, clear_files, preview
 from agentcore.hosting.options import ConversationOptions, FeedbackOptions
-from agentcore.hosting.services import ForgetHooks, clear_files, preview
 from agentcore.ids import IdFactory
 from agentcore.recall.recall import Recall
 from agentcore.recall.turns import TurnHit

@@ -10,7 +10,7 @@ from typing import Final
 from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import to_text
 from agentcore.errors import InvalidOptionsError, StorageUnavailableError
-from agentcore.hosting.services import ForgetHooks, clear_files
+from agentcore.hosting.forget_hooks import ForgetHooks, clear_files
 from agentcore.recall.recall import Recall
 from agentcore.stores.forgetting import Erasure, KnownCopy
 from agentcore.stores.storage import ReadView, Storage

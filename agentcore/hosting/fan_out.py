@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from agentcore.domain.actor import Actor, ActorKind
 from agentcore.domain.scope import Scope
 from agentcore.errors import StorageError
+from agentcore.hosting.forget_hooks import ForgetHooks, clear_files
 from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
-from agentcore.hosting.services import ForgetHooks, clear_files
 from agentcore.stores.acting import acting_as
 from agentcore.stores.storage import Origin
 

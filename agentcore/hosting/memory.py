@@ -22,12 +22,12 @@ from agentcore.hosting.checks import (
     clean_text,
     optional_name,
 )
+from agentcore.hosting.forget_hooks import ForgetHooks, clear_files, preview
 from agentcore.hosting.off_limits import off_limits_topics
 from agentcore.hosting.recall_filters import RecallFilters, recall_filter
 from agentcore.hosting.remember import MemoryFields, MemoryWrites, Observation
 from agentcore.hosting.representation import LEVELS, LOOKED_THROUGH, Representation, represent, within
 from agentcore.hosting.restatements import Restatement, RestatementFinder, says_it as chosen
-from agentcore.hosting.services import ForgetHooks, clear_files, preview
 from agentcore.hosting.write_behind import RecallNotes
 from agentcore.ids import IdFactory
 from agentcore.recall.off_limits import named_topic

@@ -14,7 +14,7 @@ import httpx2
 import openai
 
 from agentcore.llm.chat import TryFailure
-from agentcore.llm.hosted_client import ConnectionFailure, Reply
+from agentcore.llm.reply import ConnectionFailure, Reply
 from agentcore.llm.settings import ChatOptions
 
 _MOST_OF_AN_ERROR = 1 << 16

@@ -1,12 +1,8 @@
-"""Opens the connections to a server at `start` and closes them at `stop`; and what one request came to."""
+"""Opens the connections to a server at `start` and closes them at `stop`."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
-
-from agentcore.llm.chat import TryFailure
 
 if TYPE_CHECKING:
     from agentcore.llm.endpoint import Endpoint
@@ -56,31 +52,3 @@ def _endpoint_module() -> Any:
     from agentcore.llm import endpoint  # noqa: PLC0415 - openai is imported by those alone who ask a model
 
     return endpoint
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """What a server sent, of whatever status.
-
-    Args:
-        status: The HTTP status.
-        headers: Its headers; names in any case.
-        body: The whole body; of an error at most 64 KiB.
-    """
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectionFailure:
-    """Why no whole reply came.
-
-    Args:
-        failure: `UNREACHABLE`, `CLOSED`, `TIMED_OUT` or `TOO_LARGE`.
-        received: Bytes of the answer that came.
-    """
-
-    failure: TryFailure
-    received: int = 0

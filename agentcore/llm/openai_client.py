@@ -24,7 +24,8 @@ from agentcore.llm.chat import (
     Usage,
     estimate_tokens,
 )
-from agentcore.llm.hosted_client import ConnectionFailure, HostedClient, Reply
+from agentcore.llm.hosted_client import HostedClient
+from agentcore.llm.reply import ConnectionFailure, Reply
 from agentcore.llm.server_error import ServerError, read_retry_after, read_server_error, refusal_in
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from agentcore.errors import HostNotStartedError
 from agentcore.llm.call_failure import CallFailure, judge
 from agentcore.llm.chat import TryFailure
 from agentcore.llm.embedding import EmbeddingError
-from agentcore.llm.hosted_client import ConnectionFailure, HostedClient, Reply
+from agentcore.llm.hosted_client import HostedClient
+from agentcore.llm.reply import ConnectionFailure, Reply
 from agentcore.llm.server_error import read_retry_after, read_server_error
 
 if TYPE_CHECKING:
