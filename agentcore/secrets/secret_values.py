@@ -39,7 +39,7 @@ class Shape(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ValuePart:
     """A part of a statement that could be a value."""
 
     start: int
@@ -77,12 +77,12 @@ def digits_in(text: str) -> int:
     return sum(one.isdigit() for one in text)
 
 
-def is_long(part: Part) -> bool:
+def is_long(part: ValuePart) -> bool:
     """Tell whether a part is long enough to be a secret by itself."""
     return digits_in(part.text) > 3 if part.shape is Shape.DIGITS else len(part.text) > 4
 
 
-def gives_away(part: Part) -> bool:
+def gives_away(part: ValuePart) -> bool:
     """Tell whether a part looks like a password and like nothing else."""
     has_sign = "_" in part.text or _SYMBOL_INSIDE.search(part.text) is not None
     return has_sign and part.shape is Shape.MIXED and digits_in(part.text) > 0

@@ -16,8 +16,8 @@ from agentcore.secrets.secret_values import (
     LONGEST_VALUE,
     PART,
     UNSPACED,
-    Part,
     Shape,
+    ValuePart,
     digits_in,
     gives_away,
     is_long,
@@ -113,7 +113,7 @@ class _Statement:
         parts = list(self._parts())
         return any(map(self._is_value, parts)) or self._is_worked_out(parts) or self._spells_one() or self._dials()
 
-    def _is_worked_out(self, parts: Sequence[Part]) -> bool:
+    def _is_worked_out(self, parts: Sequence[ValuePart]) -> bool:
         """Tell whether it is told how a secret is made of the usual one or of what others can find out."""
         is_named = self._has("passwords") or (self._has("as_before") and self._has("logins") and self._has("entering"))
         if not is_named or self._text.plain[self._start : self._end + 1].rstrip().endswith(("?", "？")):
@@ -126,20 +126,20 @@ class _Statement:
         is_told = says_what or any(part.shape is Shape.MIXED and is_long(part) for part in numbers)
         return self._has("derived") and is_told and any(digits_in(part.text) > 1 for part in numbers)
 
-    def _stands_alone(self, part: Part) -> bool:
+    def _stands_alone(self, part: ValuePart) -> bool:
         """Tell whether a number ends what is said, right behind what a secret opens: `the PIN of my card 4711`."""
         ends = _ENDS.match(self._text.plain, part.end) is not None
         return part.shape is Shape.DIGITS and 3 < digits_in(part.text) < 9 and ends
 
-    def _parts(self) -> Iterator[Part]:
+    def _parts(self) -> Iterator[ValuePart]:
         for match in PART.finditer(self._text.plain, self._start, self._end):
             text = match.group().strip(".!?*_-") if match["word"] else match.group()
             start = match.start() + match.group().find(text) if text else match.start()
             shape = shape_of(text, is_number=match["digits"] is not None) if text else None
             if shape is not None:
-                yield Part(start, match.end(), text, shape)
+                yield ValuePart(start, match.end(), text, shape)
 
-    def _is_value(self, part: Part) -> bool:
+    def _is_value(self, part: ValuePart) -> bool:
         if part.shape is Shape.WORD:
             return self._is_word_value(part) or self._goes_on_in_digits(part)
         if self._is_followed(part):
@@ -153,7 +153,7 @@ class _Statement:
             return by is not None and self._is_put_to_use(part, by)
         return self._is_secret(part, by) or self._opens(part, by)
 
-    def _is_secret(self, part: Part, by: str) -> bool:
+    def _is_secret(self, part: ValuePart, by: str) -> bool:
         """Tell whether a value stands behind a word that is secret by its name."""
         if self._before("passwords", part.start):
             if by in {"logins", "locks"}:
@@ -166,7 +166,7 @@ class _Statement:
             return False
         return self._has("as_before") or (by == "namely" and self._has("derived"))
 
-    def _opens(self, part: Part, by: str) -> bool:
+    def _opens(self, part: ValuePart, by: str) -> bool:
         """Tell whether a value stands behind a code and what it opens, or a key and what it connects to."""
         code, key = self._before("codes", part.start), self._before("keys", part.start)
         is_number = part.shape is Shape.DIGITS and digits_in(part.text) > 2 and by in {":", "links"}
@@ -186,7 +186,7 @@ class _Statement:
         before = self._text.plain[max(self._start, place - 40) : place]
         return "://" in before.rsplit(maxsplit=1)[-1] if before.strip() else False
 
-    def _is_put_to_use(self, part: Part, by: str) -> bool:
+    def _is_put_to_use(self, part: ValuePart, by: str) -> bool:
         """Tell whether something is opened with a value, or a secret was changed into it."""
         if not is_long(part):
             return False
@@ -196,16 +196,16 @@ class _Statement:
         is_opened = self._is_near("opening", part.start) or self._is_near("entering", part.start)
         return is_opened and (self._has("locks") or self._has("logins") or named)
 
-    def _is_close_to_its_name(self, part: Part) -> bool:
+    def _is_close_to_its_name(self, part: ValuePart) -> bool:
         """Tell whether a value that looks like nothing else stands a few words behind what it is."""
         named = self._named_before(part.start)
         return named is not None and part.start - named.end <= _CLOSE and gives_away(part)
 
-    def _is_entered(self, part: Part) -> bool:
+    def _is_entered(self, part: ValuePart) -> bool:
         opened = self._is_near("locks", part.start) or self._is_near("logins", part.start)
         return opened and (self._is_near("entering", part.start) or self._is_near("opening", part.start))
 
-    def _is_signed_in_with(self, part: Part) -> bool:
+    def _is_signed_in_with(self, part: ValuePart) -> bool:
         """Tell whether something is opened with a value whose look gives it away, or one that is entered at once."""
         is_login = self._is_near("logins", part.start) or self._before("passwords", part.start)
         if is_long(part) and part.shape is Shape.MIXED and is_login:
@@ -225,21 +225,21 @@ class _Statement:
             and starts[found] < place + 9
         )
 
-    def _goes_on_in_digits(self, part: Part) -> bool:
+    def _goes_on_in_digits(self, part: ValuePart) -> bool:
         """Tell whether a run of letters without spaces is told as a password that ends in digits."""
         plain, end = self._text.plain, part.start + len(part.text)
         digits = _DIGITS_TO_THE_END.match(plain, end)
         is_run = digits is not None and regex.match(f"[{UNSPACED}]", part.text) is not None
         return is_run and self._before("passwords", part.start) and self._introduced_by(part.start) in {":", "links"}
 
-    def _is_followed(self, part: Part) -> bool:
+    def _is_followed(self, part: ValuePart) -> bool:
         """Tell whether it is said behind a value that this is a secret: `4711 is my PIN`."""
         if not is_long(part) or not self._starts_at(part.end, "links"):
             return False
         named = [*self._by_kind.get("passwords", ()), *(self._by_kind.get("codes", ()) if self._has("locks") else ())]
         return any(part.end < start < part.end + 40 for start in named)
 
-    def _is_word_value(self, part: Part) -> bool:
+    def _is_word_value(self, part: ValuePart) -> bool:
         """Tell whether a plain word is a value: told as such right behind its name, and nothing that is said of one."""
         by = self._introduced_by(part.start)
         named = self._named_before(part.start)
@@ -261,7 +261,7 @@ class _Statement:
         is_at_end = _ENDS.match(self._text.plain, part.end) is not None or part.end - part.start >= LONGEST_VALUE
         return is_quoted or (is_at_end and self._may_be_a_word(part, by))
 
-    def _may_be_a_word(self, part: Part, by: str) -> bool:
+    def _may_be_a_word(self, part: ValuePart, by: str) -> bool:
         """Tell whether a word that is not quoted can be a value: in most languages an adjective is in small letters."""
         return by == ":" or self._is_english or part.text[0].isupper()
 

@@ -16,7 +16,7 @@ from agentcore.errors import InvalidOptionsError
 from agentcore.llm.chat import estimate_tokens
 from dream.domain.built_in_passes import DECLARED
 from dream.domain.declaration import Declaration
-from dream.domain.finding import Finding, Verdict
+from dream.domain.finding import Finding, FindingLevel
 from dream.errors import InvalidDirectiveError, UnknownDirectiveError
 
 FILE_SUFFIX: Final = ".md"
@@ -92,11 +92,14 @@ def standing(directive: InForce, known: KnownDirective) -> Finding:
     size = f"{estimate_tokens(text):,} tokens"
     missing = [word for word in known.relies_on if word not in text]
     if not missing:
-        return Finding(name, Verdict.FINE, f"built in, {size}" if path is None else f"{path}, {size}")
+        return Finding(name, FindingLevel.FINE, f"built in, {size}" if path is None else f"{path}, {size}")
     words = ", ".join(missing)
     remedy = f"say what these parts of the answer are for; `dream directives show {name} --built-in` does"
     return Finding(
-        name, Verdict.NOTE, f"{path} does not mention {words}, of which the answer to {readers(known)} is made", remedy
+        name,
+        FindingLevel.NOTE,
+        f"{path} does not mention {words}, of which the answer to {readers(known)} is made",
+        remedy,
     )
 
 
@@ -118,14 +121,16 @@ def unread_files(
         return
     except OSError as error:
         problem = os.strerror(error.errno or 0)
-        yield Finding(folder.name, Verdict.WRONG, f"{folder} cannot be listed ({problem})", "make it a readable folder")
+        yield Finding(
+            folder.name, FindingLevel.WRONG, f"{folder} cannot be listed ({problem})", "make it a readable folder"
+        )
         return
     for name in found:
         if name.startswith(".") or name in beside or folder / name in read:
             continue
         near = get_close_matches(name.casefold(), names, n=1, cutoff=0.75)
         if near or name.casefold().endswith(FILE_SUFFIX):
-            yield Finding(name, Verdict.NOTE, f"{folder / name} is read by nothing", _remedy(name, near, known))
+            yield Finding(name, FindingLevel.NOTE, f"{folder / name} is read by nothing", _remedy(name, near, known))
 
 
 def _remedy(name: str, near: Collection[str], known: Collection[str]) -> str:
@@ -268,7 +273,7 @@ class DirectiveLibrary:
         for name in self.known:
             beside, path = self._data_dir / f"{name}{FILE_SUFFIX}", self.path_of(name)
             if beside.is_file() and path != beside:
-                yield Finding(beside.name, Verdict.NOTE, f"{beside} is read by nothing", f"{path} takes its place")
+                yield Finding(beside.name, FindingLevel.NOTE, f"{beside} is read by nothing", f"{path} takes its place")
 
     def _finding(self, name: str) -> Finding:
         try:
@@ -276,7 +281,7 @@ class DirectiveLibrary:
         except InvalidDirectiveError as error:
             detail = f"{self.path_of(name)} cannot be used, {error.problem}"
             remedy = f"put it right, or take it away; until then {readers(self.known[name])} cannot work"
-            return Finding(name, Verdict.WRONG, detail, remedy)
+            return Finding(name, FindingLevel.WRONG, detail, remedy)
         return standing(directive, self.known[name])
 
     def _expected(self) -> list[Path]:

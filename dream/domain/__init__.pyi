@@ -23,7 +23,7 @@ from .declaration import (
 )
 from .finding import (
     Finding as Finding,
-    Verdict as Verdict,
+    FindingLevel as FindingLevel,
 )
 from .forecast import (
     PassForecast as PassForecast,

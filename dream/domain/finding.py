@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Verdict(StrEnum):
+class FindingLevel(StrEnum):
     """What a finding means."""
 
     FINE = "ok"
@@ -27,7 +27,7 @@ class Finding:
     """
 
     subject: str
-    verdict: Verdict
+    verdict: FindingLevel
     detail: str
     remedy: str = ""
 

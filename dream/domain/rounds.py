@@ -16,7 +16,7 @@ Version = tuple[str, int]
 """A record's id and the version it was packed with."""
 
 
-class Span(NamedTuple):
+class ShownPart(NamedTuple):
     """The part of a long turn that a question shows, in characters of the stored turn."""
 
     record_id: str

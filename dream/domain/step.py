@@ -11,7 +11,7 @@ from dream.domain.change import ChangeSet
 from dream.domain.declaration import Reads
 from dream.domain.proposal import Proposal, Refusal
 from dream.domain.reasons import WAITS_FOR_ROOM
-from dream.domain.rounds import AskedRound, Round, Span
+from dream.domain.rounds import AskedRound, Round, ShownPart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -194,7 +194,7 @@ class Batch:
     reader: str = ""
     cursor: int | None = None
     waited: str = ""
-    spans: tuple[Span, ...] = ()
+    spans: tuple[ShownPart, ...] = ()
 
     @property
     def member_ids(self) -> tuple[str, ...]:
@@ -242,7 +242,7 @@ class Batch:
             reader=reader,
             cursor=cursor,
             waited=more[0] if more else "",
-            spans=tuple(Span(*one) for one in more[1]) if more[1:] else (),
+            spans=tuple(ShownPart(*one) for one in more[1]) if more[1:] else (),
         )
 
 

@@ -39,7 +39,7 @@ _HALF_DAY: Final = 12 * 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownText:
     """A text that was shown.
 
     Args:
@@ -110,12 +110,12 @@ class ShownValues:
         shown: The texts.
 
     Example:
-        >>> shown = ShownValues([Shown("Ana pays 60 euros a month.")])
+        >>> shown = ShownValues([ShownText("Ana pays 60 euros a month.")])
         >>> [shown.gives(item) for item in values_in("Ana pays 720 a year, 31 of them for tea.").items]
         [True, False]
     """
 
-    def __init__(self, shown: Sequence[Shown]) -> None:
+    def __init__(self, shown: Sequence[ShownText]) -> None:
         self._shown = list(dict.fromkeys(shown))
         self._found = [values_in(one.text) for one in self._shown]
 

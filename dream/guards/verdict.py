@@ -15,7 +15,7 @@ from dream.guards.detail import Detail, DetailKind, distinct
 from dream.guards.names import Vocabulary, builtin_vocabulary
 from dream.guards.proof import is_said, is_told
 from dream.guards.shown_text import EvidenceText
-from dream.guards.shown_values import Shown, ShownValues, is_weighty, values_in
+from dream.guards.shown_values import ShownText, ShownValues, is_weighty, values_in
 from dream.guards.wording import plain, sentences_of
 
 
@@ -87,13 +87,13 @@ def _refuting(
     yield from absent_names(told, [*(one.text for one in shown), *speakers], vocabulary)
     if whole:
         days = {one.said_at.date() for one in evidence if one.said_at}
-        ours = ShownValues([Shown(told, day) for day in sorted(days)] or [Shown(told)])
+        ours = ShownValues([ShownText(told, day) for day in sorted(days)] or [ShownText(told)])
         items = (item for one in evidence for item in values_in(plain(one.text)).items)
         yield from (item for item in items if is_weighty(item) and not ours.gives(item))
 
 
-def _shown(one: EvidenceText) -> Shown:
-    return Shown(plain(one.text), one.said_at.date() if one.said_at else None, one.speaker is not None)
+def _shown(one: EvidenceText) -> ShownText:
+    return ShownText(plain(one.text), one.said_at.date() if one.said_at else None, one.speaker is not None)
 
 
 def _denials(told: str, evidence: Sequence[EvidenceText]) -> Iterator[Detail]:

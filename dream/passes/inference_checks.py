@@ -18,7 +18,7 @@ INFERENCE_FILE: Final = "verify-inference-checks.json"
 
 
 @dataclass(frozen=True, slots=True)
-class _Example:
+class _ConclusionExample:
     """A few records, a conclusion that follows from them, and some that do not."""
 
     records: tuple[str, ...]
@@ -28,9 +28,9 @@ class _Example:
 
 
 @cache
-def _known() -> tuple[_Example, ...]:
+def _known() -> tuple[_ConclusionExample, ...]:
     return tuple(
-        _Example(
+        _ConclusionExample(
             tuple(row["records"]),
             row["true"],
             tuple(row["false"]),
@@ -41,11 +41,11 @@ def _known() -> tuple[_Example, ...]:
 
 
 @cache
-def _weights() -> tuple[tuple[_Example, Mapping[str, float]], ...]:
+def _weights() -> tuple[tuple[_ConclusionExample, Mapping[str, float]], ...]:
     """Return how much each pair of letters speaks for an example: the rarer among the examples, the more."""
     known = _known()
     common = Counter(pair for one in known for pair in one.letters)
-    told: list[tuple[_Example, Mapping[str, float]]] = []
+    told: list[tuple[_ConclusionExample, Mapping[str, float]]] = []
     for one in known:
         rare = {pair: log(1 + len(known) / common[pair]) for pair in one.letters}
         length = sqrt(sum((one.letters[pair] * weight) ** 2 for pair, weight in rare.items()))
@@ -54,7 +54,7 @@ def _weights() -> tuple[tuple[_Example, Mapping[str, float]], ...]:
 
 
 @lru_cache(maxsize=64)
-def _most_alike(asked: tuple[Assertion, ...]) -> _Example:
+def _most_alike(asked: tuple[Assertion, ...]) -> _ConclusionExample:
     """Return the example in the language of a call: the state of an exchange is worked out anew for each round."""
     letters = letters_of([*(one.text for one in asked), *(line.text for one in asked for line in one.evidence)])
 

@@ -53,7 +53,7 @@ _WHY: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class _UnverifiedEntry:
     """An entry that nobody verified, with what it can be judged by."""
 
     entry: MemoryEntry
@@ -95,7 +95,7 @@ class Verification(DeclaredPass, declaration=VERIFICATION):
         """Settle what words prove, and divide the rest into calls."""
         ids = await _unread(context)
         proven: list[ChangeSet] = []
-        asked: list[_Candidate] = []
+        asked: list[_UnverifiedEntry] = []
         bare = 0
         for start in range(0, len(ids), _PAGE):
             found = await _candidates(context, ids[start : start + _PAGE])
@@ -127,7 +127,7 @@ class Verification(DeclaredPass, declaration=VERIFICATION):
     async def interpret(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> Proposal:
         """Give evidence to what was found there, and archive what was not."""
         candidates = await _of(context, batch)
-        outcome = _Outcome(context)
+        outcome = _VerifiedBatch(context)
         found = next(_found(candidates, rounds), _Readings())
         for place, one in candidates.items():
             if place in found.readings:
@@ -172,24 +172,24 @@ def _is_open(entry: MemoryEntry) -> bool:
     return entry.verdict is EvidenceVerdict.UNVERIFIED and bool(entry.sources or entry.evidence)
 
 
-async def _candidates(context: ModelContext, ids: Sequence[str]) -> list[_Candidate]:
+async def _candidates(context: ModelContext, ids: Sequence[str]) -> list[_UnverifiedEntry]:
     """Return the entries with their evidence, in the order of *ids*."""
 
-    def look(view: PassView) -> dict[str, _Candidate]:
+    def look(view: PassView) -> dict[str, _UnverifiedEntry]:
         entries = view.entries.get_many(ids)
-        return {entry.id: _Candidate(entry, _lines(view, entry)) for entry in entries if entry.is_active}
+        return {entry.id: _UnverifiedEntry(entry, _lines(view, entry)) for entry in entries if entry.is_active}
 
     found = await context.read(look)
     return [found[entry_id] for entry_id in ids if entry_id in found]
 
 
-async def _of(context: ModelContext, batch: Batch) -> dict[int, _Candidate]:
+async def _of(context: ModelContext, batch: Batch) -> dict[int, _UnverifiedEntry]:
     """Return the entries of a batch that are as they were packed, by their place in it."""
     found = {(one.entry.id, one.entry.version): one for one in await _candidates(context, batch.member_ids)}
     return {place: found[member] for place, member in enumerate(batch.members, 1) if member in found}
 
 
-def _batches(candidates: Sequence[_Candidate], tokens: int) -> Iterator[Batch]:
+def _batches(candidates: Sequence[_UnverifiedEntry], tokens: int) -> Iterator[Batch]:
     left = list(enumerate(candidates))
     number = 0
     while left:
@@ -201,13 +201,13 @@ def _batches(candidates: Sequence[_Candidate], tokens: int) -> Iterator[Batch]:
 
 
 async def _denied_by_host(
-    context: ModelContext, candidates: Sequence[_Candidate]
-) -> tuple["_Outcome", list[_Candidate]]:
+    context: ModelContext, candidates: Sequence[_UnverifiedEntry]
+) -> tuple["_VerifiedBatch", list[_UnverifiedEntry]]:
     """Return what becomes of entries that the host's verifier denies, and those that the model has to read.
 
     What could only be listed is left to the model: the host's verifier may be mistaken.
     """
-    outcome, left = _Outcome(context), list(candidates)
+    outcome, left = _VerifiedBatch(context), list(candidates)
     verifier = host_verifier(context.options.verifier)
     if verifier is None:
         return outcome, left
@@ -220,7 +220,7 @@ async def _denied_by_host(
     return outcome, left
 
 
-def _statements(candidates: dict[int, _Candidate]) -> list[tuple[int, Assertion]]:
+def _statements(candidates: dict[int, _UnverifiedEntry]) -> list[tuple[int, Assertion]]:
     return [(place, one.assertion) for place, one in candidates.items()]
 
 
@@ -232,7 +232,7 @@ class _Readings:
     readings: Mapping[int, SecondReading] = field(default_factory=dict[int, SecondReading])
 
 
-def _found(candidates: dict[int, _Candidate], rounds: Sequence[Round]) -> Iterator[_Readings]:
+def _found(candidates: dict[int, _UnverifiedEntry], rounds: Sequence[Round]) -> Iterator[_Readings]:
     """Yield what was found in each call whose checks held."""
     for number, one in enumerate(rounds, 1):
         asked = {place: candidates[place] for place in one.asked.about if place in candidates}
@@ -242,7 +242,7 @@ def _found(candidates: dict[int, _Candidate], rounds: Sequence[Round]) -> Iterat
 
 
 @dataclass(slots=True)
-class _Outcome:
+class _VerifiedBatch:
     """What becomes of the entries of a batch."""
 
     context: ModelContext
@@ -253,7 +253,7 @@ class _Outcome:
     looked_at: list[str] = field(default_factory=list[str])
     unread: int = 0
 
-    def take(self, one: _Candidate, reading: SecondReading, model: str, number: int) -> None:
+    def take(self, one: _UnverifiedEntry, reading: SecondReading, model: str, number: int) -> None:
         """Take over what the second reading found of an entry."""
         entry = one.entry
         self.looked_at.append(entry.id)
@@ -271,7 +271,7 @@ class _Outcome:
             verdict, quotes = EvidenceVerdict.VERIFIED, reading.quotes
             self.changes.append(_verified(quoted, verdict, verified_by=model, number=number, quotes=quotes))
 
-    def leave(self, one: _Candidate) -> None:
+    def leave(self, one: _UnverifiedEntry) -> None:
         """Note that an entry was not read: another run asks again."""
         self.unread += 1
         self.refused.append(Refusal(Refused.VERIFIER_UNRELIABLE, one.entry.id, cites=(one.entry.id,)))
@@ -287,13 +287,13 @@ class _Outcome:
             notes={"unread": self.unread, "listed": self.listed},
         )
 
-    def _settle(self, one: _Candidate) -> None:
+    def _settle(self, one: _UnverifiedEntry) -> None:
         cluster = SettledCluster(
             fingerprint=one.mark, record_ids=(one.entry.id,), declines=1, declined_at=self.context.as_of
         )
         self.settled.append(cluster)
 
-    def _archived(self, one: _Candidate, reading: Reading) -> ChangeSet:
+    def _archived(self, one: _UnverifiedEntry, reading: Reading) -> ChangeSet:
         reason = _WHY[reading]
         after = replace(one.entry, status=Status.ARCHIVED, status_reason=reason, status_at=self.context.as_of)
         change = Change[Any](before=one.entry, after=after, reason=reason)
@@ -314,7 +314,7 @@ def _is_only_listed(entry: MemoryEntry, options: DreamOptions) -> bool:
 
 
 def _verified(
-    one: _Candidate,
+    one: _UnverifiedEntry,
     verdict: EvidenceVerdict,
     *,
     verified_by: str,

@@ -34,7 +34,7 @@ _TRIES: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome(Generic[R]):
+class ExchangeOutcome(Generic[R]):
     """What became of the items of an exchange.
 
     Args:
@@ -135,7 +135,7 @@ class VerifiedExchange(Generic[R]):
         left = {number: one for number, one in stand.unread().items() if stand.tries[number] < self._most_tries}
         return left, stand.proven()
 
-    async def outcome(self, rounds: Sequence[Round]) -> Outcome[R]:
+    async def outcome(self, rounds: Sequence[Round]) -> ExchangeOutcome[R]:
         """Return what became of the items; the last rounds may be missing.
 
         While something waits, nothing is denied for good, since its repair may still be asked for, and what is decided
@@ -146,7 +146,7 @@ class VerifiedExchange(Generic[R]):
         made = await self._made()
         settled = tuple(one for number, one in stand.settled().items() if number not in made)
         if self._reads and unread:
-            return Outcome(
+            return ExchangeOutcome(
                 answer=stand.answer,
                 settled=settled if self.in_parts else (),
                 undecided=tuple(stand.items[number].value for number in unread),
@@ -157,7 +157,7 @@ class VerifiedExchange(Generic[R]):
         if self._is_over and not self._strict:
             denials += [Refusal(Refused.WAITED_TOO_LONG, f"item {number}", number) for number in unread]
         held = len(stand.told - {one.place for one in (*denials, *stand.refused)}) if stand.repairs else 0
-        return Outcome(
+        return ExchangeOutcome(
             answer=stand.answer,
             settled=settled,
             # The sentence that would be kept instead was read by nobody: it may tell of what is off limits.

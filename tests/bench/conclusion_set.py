@@ -19,7 +19,7 @@ from dream.passes.answers import read_item
 from dream.passes.conflicts import SideEvidence
 from dream.passes.exchange_state import Item
 from dream.passes.inference.judging import Drawn, InferenceRules, judge_deductions, judge_patterns
-from dream.passes.inference.prompt import DeductionItem, PatternItem, ShownRecords
+from dream.passes.inference.prompt import DeductionItem, PatternItem, RecordHandles
 from tests.bench.conclusion_readings import is_accepted, readings
 
 SET: Final = Path(__file__).parents[1] / "data" / "conclusions" / "conclusions.jsonl"
@@ -133,7 +133,7 @@ def _first(judged: tuple[list[Item[Drawn]], list[Refusal]]) -> Item[Drawn] | Ref
     return items[0] if items else refused[0]
 
 
-def _shown(premises: Sequence[Mapping[str, Any]]) -> ShownRecords:
+def _shown(premises: Sequence[Mapping[str, Any]]) -> RecordHandles:
     entries: dict[str, MemoryEntry] = {}
     resting: dict[str, Premise] = {}
     for place, one in enumerate(premises, 1):
@@ -150,10 +150,10 @@ def _shown(premises: Sequence[Mapping[str, Any]]) -> ShownRecords:
         )
         resting[entry_id] = Premise(entry_id, fold_key(one["text"]), said_at, one["session"])
     ids = {handle: entry.id for handle, entry in entries.items()}
-    return ShownRecords(ids=ids, entries=entries, premises=resting, fresh=frozenset(entries))
+    return RecordHandles(ids=ids, entries=entries, premises=resting, fresh=frozenset(entries))
 
 
-def _rules(shown: ShownRecords) -> InferenceRules:
+def _rules(shown: RecordHandles) -> InferenceRules:
     entries = list(shown.entries.values())
     return InferenceRules(
         shown=shown,

@@ -27,7 +27,7 @@ from dream.options import DreamOptions, VerificationMode
 from dream.passes.exchange_state import Item
 from dream.passes.protocol import ModelContext
 from dream.passes.second_reading import VerificationCall, evidence_text, first_of
-from dream.passes.verified_exchange import Outcome, VerifiedExchange
+from dream.passes.verified_exchange import ExchangeOutcome, VerifiedExchange
 from tests.bench.statement_set import FOLDER, HALVES, NATURAL, rows, wilson
 
 READINGS: Final = FOLDER / "readings.jsonl"
@@ -156,7 +156,7 @@ def context_of(mode: VerificationMode) -> ModelContext:
 
 async def read_batch(
     batch: Sequence[Statement], reader: Reader, mode: VerificationMode, spent: Spent
-) -> Outcome[Statement] | None:
+) -> ExchangeOutcome[Statement] | None:
     """Run the rounds of one batch, without a repair; None if an answer is missing."""
     items = [
         Item(

@@ -16,7 +16,7 @@ from dream.options import VerificationMode
 from dream.passes.exchange_state import Item
 from dream.passes.protocol import ModelContext
 from dream.passes.second_reading import VerificationCall, evidence_text
-from dream.passes.verified_exchange import Outcome, VerifiedExchange
+from dream.passes.verified_exchange import ExchangeOutcome, VerifiedExchange
 from tests.bench.second_readings import context_of
 
 Reader = Callable[[VerificationCall, ChatRequest], Answer]
@@ -83,7 +83,7 @@ class Exchange:
         ]
         return {"items": given}
 
-    async def lived(self, reader: Reader, rounds: Sequence[Round] = ()) -> tuple[Outcome[str], list[Round]]:
+    async def lived(self, reader: Reader, rounds: Sequence[Round] = ()) -> tuple[ExchangeOutcome[str], list[Round]]:
         """Ask until the exchange is over, and return what came of it and its rounds."""
         all_rounds = [*(rounds or [self.first])]
         while (asked := await self.verified.next_round(all_rounds)) is not None:

@@ -108,7 +108,7 @@ Upheld: TypeAlias = tuple[MemoryEntry, MemoryEntry] | tuple[CardLine, CardLine]
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
+class _ConclusionRow:
     """What settling changes of a conclusion, as it stands in its row."""
 
     status: str
@@ -262,7 +262,7 @@ class SqlConclusionStore(SqlConclusionReader):
         return [*told, *lines]
 
 
-def settle(transaction: Transaction) -> tuple[Mapping[str, _Standing], list[tuple[CardLine, CardLine]]]:
+def settle(transaction: Transaction) -> tuple[Mapping[str, _ConclusionRow], list[tuple[CardLine, CardLine]]]:
     """Judge again all that rests on what changed.
 
     Returns:
@@ -292,8 +292,8 @@ def _merged_into(transaction: Transaction, heirs: Collection[str]) -> set[str]:
     return found
 
 
-def _settle_conclusions(transaction: Transaction, touched: set[str]) -> dict[str, _Standing]:
-    before: dict[str, _Standing] = {}
+def _settle_conclusions(transaction: Transaction, touched: set[str]) -> dict[str, _ConclusionRow]:
+    before: dict[str, _ConclusionRow] = {}
     rows: dict[str, Any] = {}
     for chunk in chunks(sorted(touched)):
         rows.update((row.id, row) for row in transaction.execute(_NAMED, among=chunk))
@@ -314,7 +314,7 @@ def _judged(transaction: Transaction, rows: Mapping[str, Any]) -> set[str]:
     premises = {row_id: to_premises(row.premises) for row_id, row in rows.items()}
     living = _Living(transaction, (one.entry_id for some in premises.values() for one in some))
     changed: set[str] = set()
-    alike: defaultdict[_Standing, list[int]] = defaultdict(list)
+    alike: defaultdict[_ConclusionRow, list[int]] = defaultdict(list)
     for row_id, row in rows.items():
         footing = footing_of(premises[row_id], living, is_pattern=row.level == Level.INDUCTIVE.value)
         now = _standing(row)
@@ -329,11 +329,11 @@ def _judged(transaction: Transaction, rows: Mapping[str, Any]) -> set[str]:
     return changed
 
 
-def _standing(row: Any) -> _Standing:
-    return _Standing(row.status, row.status_reason, row.status_at, row.confidence)
+def _standing(row: Any) -> _ConclusionRow:
+    return _ConclusionRow(row.status, row.status_reason, row.status_at, row.confidence)
 
 
-def _settled(now: _Standing, footing: Footing, at: int) -> _Standing:
+def _settled(now: _ConclusionRow, footing: Footing, at: int) -> _ConclusionRow:
     """Return how a conclusion stands by its footing; one that was set aside for another reason stays so."""
     is_active = now.status == _ACTIVE
     is_lacking = now.status == Status.ARCHIVED.value and (now.reason or "").startswith(PREMISE_GONE)
@@ -341,6 +341,6 @@ def _settled(now: _Standing, footing: Footing, at: int) -> _Standing:
         return now
     if not footing.stands:
         reason = PREMISE_GONE if footing.missing is None else f"{PREMISE_GONE}: {footing.missing}"
-        return _Standing(Status.ARCHIVED.value, reason, at, now.confidence)
+        return _ConclusionRow(Status.ARCHIVED.value, reason, at, now.confidence)
     sure = None if footing.confidence is None else footing.confidence.value
-    return _Standing(_ACTIVE, None, None, sure)
+    return _ConclusionRow(_ACTIVE, None, None, sure)

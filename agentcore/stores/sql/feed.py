@@ -33,7 +33,7 @@ _PERSON: Final = "user"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Followed(Generic[Row]):
+class FeedKind(Generic[Row]):
     """One kind of record as the feed tells of it.
 
     Args:
@@ -96,7 +96,7 @@ def _skill_row(row: Sequence[Any]) -> SkillRow:
     return SkillRow(key, name, summary, content, status == Status.ACTIVE.value)
 
 
-ENTRIES: Final = Followed(
+ENTRIES: Final = FeedKind(
     entries,
     (
         entries.c.content,
@@ -110,7 +110,7 @@ ENTRIES: Final = Followed(
     change_feed.c.removed,
     _entry_row,
 )
-FACETS: Final = Followed(
+FACETS: Final = FeedKind(
     entries,
     (
         entries.c.category,
@@ -139,21 +139,21 @@ _SINCE: Final = (
     .scalar_subquery()
     .label("since")
 )
-HELD: Final = Followed(
+HELD: Final = FeedKind(
     entries,
     (*ENTRIES.columns, entries.c.valid_until),
     or_(ENTRIES.live, _HAS_ENDED),
     change_feed.c.removed,
     _held_row,
 )
-HELD_FACETS: Final = Followed(
+HELD_FACETS: Final = FeedKind(
     entries,
     (*FACETS.columns, entries.c.valid_until, _SINCE),
     or_(FACETS.live, _HAS_ENDED),
     change_feed.c.removed,
     _held_facet_row,
 )
-TURNS: Final = Followed(
+TURNS: Final = FeedKind(
     turns,
     (
         turns.c.session_id,
@@ -168,7 +168,7 @@ TURNS: Final = Followed(
     change_feed.c.removed_turns,
     _turn_row,
 )
-SKILLS: Final = Followed(
+SKILLS: Final = FeedKind(
     skills,
     (skills.c.name, skills.c.summary, skills.c.content, skills.c.status),
     is_active(skills.c.status),
@@ -198,7 +198,7 @@ _OLDEST: Final = Prepared(select(func.min(change_feed.c.revision)).where(of_my_s
 
 
 def read_feed(
-    transaction: Transaction, followed: Followed[Row], position: FeedPosition, *, limit: int
+    transaction: Transaction, followed: FeedKind[Row], position: FeedPosition, *, limit: int
 ) -> FeedPage[Row]:
     """Return the next page after *position*, or a page that says to start again."""
     current = transaction.current_revision()
@@ -228,7 +228,7 @@ def retell(transaction: Transaction, entry_ids: AbstractSet[str | None], revisio
 
 
 @cache
-def _pages(followed: Followed[Any], *, from_start: bool) -> tuple[Prepared, Prepared]:
+def _pages(followed: FeedKind[Any], *, from_start: bool) -> tuple[Prepared, Prepared]:
     """Return what asks for the rest of a revision and for later ones."""
     table = followed.table
     rows = select(table.c.pk, *followed.columns, table.c.revision).where(of_my_scope(table)).limit(bindparam("at_most"))
@@ -246,7 +246,7 @@ def _removals(column: Column[Any]) -> Prepared:
 
 
 def _changed(
-    transaction: Transaction, followed: Followed[Any], position: FeedPosition, limit: int
+    transaction: Transaction, followed: FeedKind[Any], position: FeedPosition, limit: int
 ) -> list[tuple[Any, ...]]:
     """Return the rows past *position*: the rest of its revision, then later ones."""
     rest, later = _pages(followed, from_start=position == _START)

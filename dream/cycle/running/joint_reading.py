@@ -83,7 +83,7 @@ class _Sharer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _SharedStatement:
     """A statement that is to be read a second time, and the exchange that it is an item of."""
 
     sharer: _Sharer
@@ -181,7 +181,7 @@ class JointReading:
 
         All that was read is shared out at once: a process that goes on finds each answer whole, or nothing to do.
         """
-        asked: list[_Asked] = []
+        asked: list[_SharedStatement] = []
         proven: list[Assertion] = []
         # An exchange's own rounds are numbered in the order of the calls.
         numbers: Counter[_Sharer] = Counter()
@@ -191,10 +191,10 @@ class JointReading:
                 return
             if rounds:
                 undecided, sure = await one.exchange().undecided(rounds)
-                asked += [_Asked(one, number, assertion) for number, assertion in undecided.items()]
+                asked += [_SharedStatement(one, number, assertion) for number, assertion in undecided.items()]
                 proven += sure
                 numbers[one] = len(rounds)
-        calls: list[list[_Asked]] = []
+        calls: list[list[_SharedStatement]] = []
         left = asked
         while left:
             chosen = first_of([(place, one.assertion) for place, one in enumerate(left)], tokens=_room(left[0].sharer))
@@ -210,7 +210,7 @@ class JointReading:
         await self._split(split)
 
     async def _read(
-        self, statements: Sequence[_Asked], proven: Sequence[Assertion], asking: ModelCalls, read_as: int
+        self, statements: Sequence[_SharedStatement], proven: Sequence[Assertion], asking: ModelCalls, read_as: int
     ) -> tuple[CallKey, dict[_Sharer, tuple[str, AskedRound]]] | None:
         """Have statements read by one call; return what it says to each exchange, None where it cannot be relied on."""
         first = statements[0].sharer

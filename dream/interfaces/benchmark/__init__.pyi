@@ -11,7 +11,7 @@ from .qa import (
     ask_all as ask_all,
 )
 from .recalling import (
-    Recalled as Recalled,
+    QuestionOutcome as QuestionOutcome,
     measure_recall as measure_recall,
 )
 from .recordings import (

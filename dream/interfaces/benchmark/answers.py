@@ -73,7 +73,7 @@ class Unjudged(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _AnswerLine:
     """What one line of a text says: stems, numbers, times of day, and stretches of time."""
 
     words: frozenset[str]
@@ -84,7 +84,7 @@ class _Line:
 
     @classmethod
     @lru_cache(maxsize=50_000)
-    def of(cls, text: str) -> "_Line":
+    def of(cls, text: str) -> "_AnswerLine":
         said, seen = _SAID.match(text), _SEEN.search(text)
         told = text[said.end() :] if said else text[: seen.start()] if seen else text
         day = _day(said[1]) if said else date.fromisoformat(seen[1]) if seen else None
@@ -118,7 +118,7 @@ class _Value:
     time: int | None = None
     number: Quantity | None = None
 
-    def stands_in(self, line: _Line) -> bool:
+    def stands_in(self, line: _AnswerLine) -> bool:
         """Tell whether a line says it."""
         if self.number is not None and self.number in Quantities(line.numbers):
             return True
@@ -157,14 +157,14 @@ class AnswerKey:
         """
         if answer is None:
             return Unjudged.NO_ANSWER
-        lines = [_Line.of(" ".join(one.split())) for one in evidence]
+        lines = [_AnswerLine.of(" ".join(one.split())) for one in evidence]
         keys = [cls._of(question, part, lines) for part in _parts(answer)]
         # Of 12 days (from 3 to 15 May) the evidence often tells what stands in parentheses alone.
         told = [key for key in keys if isinstance(key, AnswerKey) and key.is_in(lines)]
         return told[0] if told else keys[0] if isinstance(keys[0], Unjudged) else Unjudged.OTHER_WORDS
 
     @classmethod
-    def _of(cls, question: str, answer: str, lines: Sequence[_Line]) -> "AnswerKey | Unjudged":
+    def _of(cls, question: str, answer: str, lines: Sequence[_AnswerLine]) -> "AnswerKey | Unjudged":
         speakers = frozenset(term for line in lines for term in _TOKENIZER.tokens(line.speaker))
         asked = frozenset(_TOKENIZER.tokens(question))
         details = [item for item in measures_of(answer) if item.kind is not DetailKind.WEEKDAY]
@@ -182,9 +182,9 @@ class AnswerKey:
 
     def is_told_by(self, text: str) -> bool:
         """Tell whether a text says the answer."""
-        return self.is_in([_Line.of(line) for line in text.splitlines()])
+        return self.is_in([_AnswerLine.of(line) for line in text.splitlines()])
 
-    def is_in(self, lines: Sequence[_Line]) -> bool:
+    def is_in(self, lines: Sequence[_AnswerLine]) -> bool:
         """Tell whether lines say the answer together."""
         told = frozenset[str]().union(*(line.words for line in lines))
         # A value says most of an answer that has one: of two words beside it one will do, and one may be missing.

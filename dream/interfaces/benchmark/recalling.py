@@ -37,7 +37,7 @@ _Ask: TypeAlias = Callable[[str, int], Awaitable[Sequence[CombinedHit]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recalled:
+class QuestionOutcome:
     """What became of one question.
 
     Args:
@@ -53,7 +53,7 @@ class Recalled:
     within: tuple[float, ...]
 
     @classmethod
-    def of(cls, question: SampleQuestion, gold: frozenset[str], ranked: Sequence[CombinedHit]) -> "Recalled":
+    def of(cls, question: SampleQuestion, gold: frozenset[str], ranked: Sequence[CombinedHit]) -> "QuestionOutcome":
         """Judge what was found for a question whose evidence are the turns *gold*."""
         found = frozenset[str]()
         shares, gain = [0.0], 0.0
@@ -85,7 +85,7 @@ class Store:
 
     records: int
     tokens: int
-    answers: tuple[Recalled, ...]
+    answers: tuple[QuestionOutcome, ...]
 
     def __add__(self, other: "Store") -> "Store":
         return Store(
@@ -94,7 +94,7 @@ class Store:
             answers=self.answers + other.answers,
         )
 
-    def groups(self) -> dict[str, list[Recalled]]:
+    def groups(self) -> dict[str, list[QuestionOutcome]]:
         """The answers of all questions, of those that are not adversarial, and by category, where there are any."""
         return by_category([(one.category, one) for one in self.answers])
 
@@ -174,7 +174,7 @@ class GivenFigures:
         }
 
 
-def figures(answers: Sequence[Recalled]) -> dict[str, Any]:
+def figures(answers: Sequence[QuestionOutcome]) -> dict[str, Any]:
     """Summarise one or more answers as plain JSON values."""
     return {
         "questions": len(answers),
@@ -230,10 +230,10 @@ class _RecallTrial:
     async def _store(self, held: Sequence[CombinedHit], ask: _Ask, gold: Mapping[str, str]) -> Store:
         tokens = sum(estimate_tokens(one.text) for one in held)
         depth = DEPTHS[-1] + ceil(_MARGIN * BUDGETS[-1] * len(held) / max(1, tokens))
-        answers: list[Recalled] = []
+        answers: list[QuestionOutcome] = []
         for question in self.sample.questions:
             ranked = await _ranked(ask, question.text, depth)
-            answers.append(Recalled.of(question, frozenset(gold[one] for one in question.evidence), ranked))
+            answers.append(QuestionOutcome.of(question, frozenset(gold[one] for one in question.evidence), ranked))
             self.asked()
         return Store(records=len(held), tokens=tokens, answers=tuple(answers))
 

@@ -30,7 +30,7 @@ from agentcore.workspace.folder import WorkspaceFolder
 from dream.cycle.documents.delivery import KEPT
 from dream.cycle.documents.files import read_whole
 from dream.domain.candidate import PromotionStanding
-from dream.domain.finding import Finding, Verdict
+from dream.domain.finding import Finding, FindingLevel
 from dream.domain.reasons import Refused
 from dream.domain.report import Alarm
 from dream.errors import UnsupportedStorageError
@@ -59,12 +59,12 @@ async def examine(session: CommandSession, scopes: Sequence[Scope] | None = None
     yield _folder(session)
     settings = _settings(session)
     yield settings
-    if settings.verdict is Verdict.WRONG:
+    if settings.verdict is FindingLevel.WRONG:
         return
     if session.workspace is not None:
         yield await asyncio.to_thread(_workspace, session.workspace)
     if not session.database.exists():
-        yield Finding("database", Verdict.NOTE, "there is none yet", "an import or a first memory makes it")
+        yield Finding("database", FindingLevel.NOTE, "there is none yet", "an import or a first memory makes it")
         return
     try:
         # Who names a scope is told that it is not there; who names none, where there is something.
@@ -73,11 +73,11 @@ async def examine(session: CommandSession, scopes: Sequence[Scope] | None = None
             async for finding in _database(session, host, scopes):
                 yield finding
     except StorageError as error:
-        yield Finding("database", Verdict.WRONG, str(error).rstrip("."))
+        yield Finding("database", FindingLevel.WRONG, str(error).rstrip("."))
 
 
 async def _database(session: CommandSession, host: Host, scopes: Sequence[Scope] | None) -> AsyncGenerator[Finding]:
-    yield Finding("database", Verdict.FINE, f"{session.database} opens")
+    yield Finding("database", FindingLevel.FINE, f"{session.database} opens")
     yield _hosts(session, await host.storage.read(session.scope, lambda view: view.hosts.newest()))
     for look in (_schema, _integrity):
         yield await host.storage.read(session.scope, look)
@@ -102,33 +102,37 @@ async def _each(host: Host, scopes: Sequence[Scope]) -> AsyncGenerator[Finding]:
     """Yield what is not as it should be in each scope, and how many were looked at."""
     for scope in scopes:
         async for finding in _records(host, scope):
-            if finding.verdict is not Verdict.FINE:
+            if finding.verdict is not FindingLevel.FINE:
                 yield replace(finding, subject=f"{scope} {finding.subject}")
-    yield Finding("scopes", Verdict.FINE, f"{len(scopes):,} were looked at")
+    yield Finding("scopes", FindingLevel.FINE, f"{len(scopes):,} were looked at")
 
 
 def _elsewhere(scope: Scope, known: Sequence[Scope]) -> Finding:
     detail = f"{scope} holds nothing, {len(known):,} others do, {known[0]} among them"
-    return Finding("scope", Verdict.NOTE, detail, "`dream doctor --all-scopes` looks at all, `--scope` names one")
+    return Finding("scope", FindingLevel.NOTE, detail, "`dream doctor --all-scopes` looks at all, `--scope` names one")
 
 
 def _versions() -> Finding:
     libraries = ", ".join(f"{name} {installed_version(name)}" for name in _LIBRARIES)
     return Finding(
-        "versions", Verdict.FINE, f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {libraries}"
+        "versions",
+        FindingLevel.FINE,
+        f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {libraries}",
     )
 
 
 def _folder(session: CommandSession) -> Finding:
     folder = session.data_dir
     if not folder.exists():
-        return Finding("folder", Verdict.NOTE, f"{folder} does not exist yet", "an import or a first memory makes it")
+        return Finding(
+            "folder", FindingLevel.NOTE, f"{folder} does not exist yet", "an import or a first memory makes it"
+        )
     try:
         with tempfile.TemporaryFile(dir=folder):
-            return Finding("folder", Verdict.FINE, f"{folder} is writable")
+            return Finding("folder", FindingLevel.FINE, f"{folder} is writable")
     except OSError as error:
         remedy = "make it writable, free some space, or choose another --data"
-        return Finding("folder", Verdict.WRONG, f"{folder} cannot be written ({error.strerror})", remedy)
+        return Finding("folder", FindingLevel.WRONG, f"{folder} cannot be written ({error.strerror})", remedy)
 
 
 def _settings(session: CommandSession) -> Finding:
@@ -139,16 +143,16 @@ def _settings(session: CommandSession) -> Finding:
         levels = session.levels()
         found = [*levels.effective(session.scope), *effective_parts(session.data_dir, session.left())]
     except InvalidInputError as error:
-        return Finding("settings", Verdict.WRONG, str(error).rstrip("."))
+        return Finding("settings", FindingLevel.WRONG, str(error).rstrip("."))
     except ExceptionGroup as group:
         told = "; ".join(str(error).rstrip(".") for error in group.exceptions)
-        return Finding("settings", Verdict.WRONG, told)
+        return Finding("settings", FindingLevel.WRONG, told)
     unasked = levels.unasked_models() if chat is None else ""
     if unasked:
         told, remedy = unasked.rstrip(".").split(": ", 1)
-        return Finding("settings", Verdict.NOTE, told, remedy)
+        return Finding("settings", FindingLevel.NOTE, told, remedy)
     said = sum(one.source is not OptionSource.DEFAULT for one in found)
-    return Finding("settings", Verdict.FINE, f"{said:,} of {len(found):,} options are not the defaults")
+    return Finding("settings", FindingLevel.FINE, f"{said:,} of {len(found):,} options are not the defaults")
 
 
 def _hosts(session: CommandSession, found: Sequence[HostRecord]) -> Finding:
@@ -157,9 +161,11 @@ def _hosts(session: CommandSession, found: Sequence[HostRecord]) -> Finding:
     if len({one.options for one in living}) > 1:
         told = ", ".join(f"process {one.pid} on {one.host} since {when(one.started_at)}" for one in living)
         remedy = "give all of them the same options; until then commands go by those of the one that started last"
-        return Finding("hosts", Verdict.NOTE, f"hosts with unequal options work here: {told}", remedy)
+        return Finding("hosts", FindingLevel.NOTE, f"hosts with unequal options work here: {told}", remedy)
     sentence = followed_sentence(session.left()).rstrip(".")
-    return Finding("hosts", Verdict.FINE, sentence or f"{len(living):,} work here, by the options of the settings file")
+    return Finding(
+        "hosts", FindingLevel.FINE, sentence or f"{len(living):,} work here, by the options of the settings file"
+    )
 
 
 def _workspace(root: Path) -> Finding:
@@ -169,57 +175,59 @@ def _workspace(root: Path) -> Finding:
         found = [name for name in KEPT if read_whole(folder, name).hash is not None]
         with tempfile.TemporaryFile(dir=folder.root):
             there = f", with {', '.join(found)}" if found else ""
-            return Finding("workspace", Verdict.FINE, f"{root} is writable{there}")
+            return Finding("workspace", FindingLevel.FINE, f"{root} is writable{there}")
     except (DocumentError, InvalidWorkspaceError) as error:
-        return Finding("workspace", Verdict.WRONG, str(error).rstrip("."))
+        return Finding("workspace", FindingLevel.WRONG, str(error).rstrip("."))
     except OSError as error:
         detail = f"{root} cannot be written ({error.strerror})"
-        return Finding("workspace", Verdict.WRONG, detail, "make it writable, or free some space")
+        return Finding("workspace", FindingLevel.WRONG, detail, "make it writable, or free some space")
 
 
 def _schema(view: ReadView) -> Finding:
     found = _sql(view).transaction.connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
     if found == REVISION:
-        return Finding("schema", Verdict.FINE, f"revision {found}")
-    return Finding("schema", Verdict.WRONG, f"revision {found} instead of {REVISION}", "restore a backup or an export")
+        return Finding("schema", FindingLevel.FINE, f"revision {found}")
+    return Finding(
+        "schema", FindingLevel.WRONG, f"revision {found} instead of {REVISION}", "restore a backup or an export"
+    )
 
 
 def _integrity(view: ReadView) -> Finding:
     pragma = text(f"PRAGMA integrity_check({_SHOWN})")
     found = [str(row[0]) for row in _sql(view).transaction.connection.execute(pragma)]
     if found == ["ok"]:
-        return Finding("integrity", Verdict.FINE, "every page and index of the database is sound")
+        return Finding("integrity", FindingLevel.FINE, "every page and index of the database is sound")
     remedy = "export what can be read, then restore a backup or import that export into a new folder"
-    return Finding("integrity", Verdict.WRONG, f"the database is damaged ({'; '.join(found)})", remedy)
+    return Finding("integrity", FindingLevel.WRONG, f"the database is damaged ({'; '.join(found)})", remedy)
 
 
 def _states(view: ReadView) -> Finding:
     unknown = unknown_states(_sql(view).transaction)
     if not unknown:
-        return Finding("states", Verdict.FINE, "every entry is in a state that this version knows")
+        return Finding("states", FindingLevel.FINE, "every entry is in a state that this version knows")
     told = f"{sum(unknown.values()):,} entries are in a state that this version does not know ({', '.join(unknown)})"
     remedy = "upgrade agentcore-dream, or restore a backup; recall and lists pass over them"
-    return Finding("states", Verdict.WRONG, told, remedy)
+    return Finding("states", FindingLevel.WRONG, told, remedy)
 
 
 def _runs(view: ReadView) -> Finding:
     unfinished = [run.run_id for run in dream_stores(view).runs.unfinished()]
     if not unfinished:
-        return Finding("runs", Verdict.FINE, "none was interrupted")
+        return Finding("runs", FindingLevel.FINE, "none was interrupted")
     names = ", ".join(unfinished[:_SHOWN])
     if view.leases.holder("dream") is not None:
-        return Finding("runs", Verdict.NOTE, f"{names} is under way", "wait for it")
-    return Finding("runs", Verdict.WRONG, f"{names} was interrupted", "`dream run` goes on with it")
+        return Finding("runs", FindingLevel.NOTE, f"{names} is under way", "wait for it")
+    return Finding("runs", FindingLevel.WRONG, f"{names} was interrupted", "`dream run` goes on with it")
 
 
 def _waiting(view: ReadView) -> Finding:
     found = dream_stores(view).waiting.counts()
     if not found:
-        return Finding("waiting", Verdict.FINE, "no exchange with the model waits")
+        return Finding("waiting", FindingLevel.FINE, "no exchange with the model waits")
     told = "; ".join(f"{one.count:,} of {one.pass_name} since {when(one.since)} ({one.reason})" for one in found)
     is_unreliable = any(one.reason == Refused.VERIFIER_UNRELIABLE for one in found)
     remedy = _UNRELIABLE if is_unreliable else "the next dream goes on with them, without asking again"
-    return Finding("waiting", Verdict.NOTE, told, remedy)
+    return Finding("waiting", FindingLevel.NOTE, told, remedy)
 
 
 _UNRELIABLE: Final = (
@@ -235,9 +243,9 @@ def _leases(view: ReadView) -> Finding:
     rows = unit.transaction.connection.execute(select(leases.c.name, leases.c.pid, leases.c.host).where(mine)).all()
     stale = [row for row in rows if view.leases.holder(row.name) is None]
     if not stale:
-        return Finding("lease", Verdict.FINE, "none was left behind")
+        return Finding("lease", FindingLevel.FINE, "none was left behind")
     left = ", ".join(f"{row.name} of process {row.pid} on {row.host}" for row in stale)
-    return Finding("lease", Verdict.NOTE, f"left behind: {left}", "nothing to do, the next dream takes it over")
+    return Finding("lease", FindingLevel.NOTE, f"left behind: {left}", "nothing to do, the next dream takes it over")
 
 
 def _sources(view: ReadView) -> Finding:
@@ -247,12 +255,12 @@ def _sources(view: ReadView) -> Finding:
     }
     if lost[SourceKind.ENTRY]:
         detail = f"{lost[SourceKind.ENTRY]:,} active entries come from entries that are gone"
-        return Finding("sources", Verdict.WRONG, detail, "restore a backup, or `dream forget` them")
+        return Finding("sources", FindingLevel.WRONG, detail, "restore a backup, or `dream forget` them")
     aged = lost[SourceKind.TURN] + lost[SourceKind.FEEDBACK]
     if aged:
         detail = f"{aged:,} active entries come from turns or feedback that are gone, as after their retention"
-        return Finding("sources", Verdict.NOTE, detail, "nothing to do, `dream why` says so of each")
-    return Finding("sources", Verdict.FINE, "every source of an active entry is here")
+        return Finding("sources", FindingLevel.NOTE, detail, "nothing to do, `dream why` says so of each")
+    return Finding("sources", FindingLevel.FINE, "every source of an active entry is here")
 
 
 def _count_lost(view: ReadView, kind: SourceKind, records: Table) -> int:
@@ -283,9 +291,9 @@ def _index(view: ReadView) -> Finding:
         position, more = page.position, page.more
     stored = view.entries.count(EntryFilter())
     if len(live) == stored:
-        return Finding("index", Verdict.FINE, f"recall finds all {stored:,} active entries")
+        return Finding("index", FindingLevel.FINE, f"recall finds all {stored:,} active entries")
     detail = f"recall finds {len(live):,} of {stored:,} active entries"
-    return Finding("index", Verdict.WRONG, detail, "`dream export`, then `dream import` that into a new folder")
+    return Finding("index", FindingLevel.WRONG, detail, "`dream export`, then `dream import` that into a new folder")
 
 
 def _newest(view: ReadView) -> list[MemoryEntry]:
@@ -297,30 +305,30 @@ def _secrets(found: Sequence[MemoryEntry]) -> Finding:
     held = [entry.id for entry in found if secret_in(entry.content) is not None]
     looked = f"the {len(found):,} active entries seen last" if len(found) == _READ_FOR_SECRETS else "active entries"
     if not held:
-        return Finding("secrets", Verdict.FINE, f"no password, key or the like was found in {looked}")
+        return Finding("secrets", FindingLevel.FINE, f"no password, key or the like was found in {looked}")
     named = ", ".join(held[:_SHOWN]) + (" and others" if len(held) > _SHOWN else "")
     detail = f"{len(held):,} of {looked} seem to hold a password, a key or the like ({named})"
-    return Finding("secrets", Verdict.NOTE, detail, "`dream forget ID` deletes one; then change what it told")
+    return Finding("secrets", FindingLevel.NOTE, detail, "`dream forget ID` deletes one; then change what it told")
 
 
 def _alarm(alarm: Alarm | None) -> Finding:
     if alarm is None:
-        return Finding("alarm", Verdict.FINE, "the last dreams did not all come to nothing")
-    return Finding("alarm", Verdict.WRONG, alarm.sentence.rstrip("."))
+        return Finding("alarm", FindingLevel.FINE, "the last dreams did not all come to nothing")
+    return Finding("alarm", FindingLevel.WRONG, alarm.sentence.rstrip("."))
 
 
 def _promotion(standing: PromotionStanding) -> Finding:
     """Say so where nothing can be promoted as things are: the thresholds are beyond what recall has recorded."""
     if not standing.recalled:
-        return Finding("promotion", Verdict.FINE, "no entry was recalled yet")
+        return Finding("promotion", FindingLevel.FINE, "no entry was recalled yet")
     if standing.waits_for_room:
-        return Finding("promotion", Verdict.NOTE, no_room(standing), MAKE_ROOM)
+        return Finding("promotion", FindingLevel.NOTE, no_room(standing), MAKE_ROOM)
     if not standing.unreachable:
         detail = f"{standing.recalled:,} entries were recalled, {standing.promoted:,} promoted"
-        return Finding("promotion", Verdict.FINE, detail)
+        return Finding("promotion", FindingLevel.FINE, detail)
     told = ", ".join(f"{gate.name} {gate.needs:g} (the most is {gate.has:g})" for gate in standing.unreachable)
     remedy = "lower them, or let more turns recall; `dream promote --explain` tells it for each entry"
-    return Finding("promotion", Verdict.NOTE, f"no entry meets {told}", remedy)
+    return Finding("promotion", FindingLevel.NOTE, f"no entry meets {told}", remedy)
 
 
 def _sql(view: ReadView) -> SqlUnit:
@@ -331,4 +339,4 @@ def _sql(view: ReadView) -> SqlUnit:
 
 def is_healthy(findings: Sequence[Finding]) -> bool:
     """Tell whether nothing has to be put right."""
-    return all(finding.verdict is not Verdict.WRONG for finding in findings)
+    return all(finding.verdict is not FindingLevel.WRONG for finding in findings)

@@ -54,7 +54,7 @@ def chosen_tools(
     return [tool for tool in able if (names is None or tool.name in names) and (tool.is_read_only or not is_read_only)]
 
 
-class _Server(MCPServer[McpState]):
+class _McpServer(MCPServer[McpState]):
     """A server that says of each wrong argument what is wrong with it, in one sentence."""
 
     async def call_tool(
@@ -89,7 +89,7 @@ def mcp_server(state: McpState, *, names: Collection[str] | None, is_read_only: 
     async def lifespan(_: MCPServer[McpState]) -> AsyncGenerator[McpState]:
         yield state
 
-    server = _Server(
+    server = _McpServer(
         "agentcore-dream",
         title="Memory",
         instructions=_ABOUT,

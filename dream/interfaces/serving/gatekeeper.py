@@ -61,7 +61,7 @@ class Gatekeeper:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers, answer = Headers(scope=scope), _Answer(send)
+        headers, answer = Headers(scope=scope), _HttpReply(send)
         try:
             origin = answer.origin = self._admitted_origin(headers)
             if scope["method"] == "OPTIONS" and origin is not None:
@@ -143,7 +143,7 @@ class Gatekeeper:
 
         return take
 
-    async def _pass_on(self, path: str, scope: AsgiScope, receive: Receive, answer: "_Answer") -> None:
+    async def _pass_on(self, path: str, scope: AsgiScope, receive: Receive, answer: "_HttpReply") -> None:
         if path.startswith(RUNS) and path.endswith(EVENTS):
             await self._stream(scope, receive, answer)
             return
@@ -157,7 +157,7 @@ class Gatekeeper:
             detail = "The answer took too long: what was committed stands, ask again."
             raise Problem(status=503, code="too_slow", detail=detail, headers={"Retry-After": "5"}) from None
 
-    async def _stream(self, scope: AsgiScope, receive: Receive, answer: "_Answer") -> None:
+    async def _stream(self, scope: AsgiScope, receive: Receive, answer: "_HttpReply") -> None:
         if self._streams >= self._options.streams:
             detail = f"Too many streams are open: {self._options.streams:,} at most, try again later."
             raise Problem(status=503, code="too_many_streams", detail=detail, headers={"Retry-After": "10"})
@@ -174,7 +174,7 @@ class Gatekeeper:
             self._streams -= 1
 
 
-class _Answer:
+class _HttpReply:
     """Sends an answer with the headers of every answer; lives as long as it."""
 
     def __init__(self, send: Send) -> None:

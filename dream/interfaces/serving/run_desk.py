@@ -72,7 +72,7 @@ class _Running(BackgroundService):
             self.run_id.set_result(run_id)
 
 
-class _Followed(BackgroundService):
+class _WatchedRun(BackgroundService):
     """A run that somebody follows: it is looked at once for all of them, however many; lives as long as they do."""
 
     def __init__(self, clock: Clock, storage: Storage, scope: Scope, run_id: str) -> None:
@@ -124,7 +124,7 @@ class RunDesk:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._running: set[_Running] = set()
-        self._followed: dict[tuple[Scope, str], _Followed] = {}
+        self._followed: dict[tuple[Scope, str], _WatchedRun] = {}
 
     async def begin(
         self,
@@ -217,7 +217,7 @@ class RunDesk:
         place = (scope, run_id)
         followed = self._followed.get(place)
         if followed is None:
-            followed = self._followed[place] = _Followed(self._clock, storage, scope, run_id)
+            followed = self._followed[place] = _WatchedRun(self._clock, storage, scope, run_id)
             await followed.start()
         followed.followers += 1  # nothing is waited for before this
         try:

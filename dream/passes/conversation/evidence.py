@@ -34,7 +34,7 @@ _BEFORE, _AFTER = 160, 80
 """Characters shown of the turns beside a cited one: the end of the one before, the beginning of the one after."""
 
 
-class Claim(Protocol):
+class CitedItem(Protocol):
     """An item of an answer, as far as its evidence goes."""
 
     @property
@@ -118,7 +118,7 @@ def is_evidence(turn: Turn) -> bool:
     return turn.role in READABLE and not turn.generated
 
 
-def evidence_of(claim: Claim, shown: Mapping[str, PromptTurn], known: frozenset[str]) -> TurnEvidence | Refusal:
+def evidence_of(claim: CitedItem, shown: Mapping[str, PromptTurn], known: frozenset[str]) -> TurnEvidence | Refusal:
     """Return what a claim rests on, or why it must not.
 
     A person said it: what an assistant said counts only beside what a person said later in that session, if the claim
@@ -158,7 +158,7 @@ def _to_a_word(text: str) -> str:
     return cut.rpartition(" ")[0] or cut
 
 
-def cited_turns(claim: Claim, shown: Mapping[str, PromptTurn], known: frozenset[str]) -> list[PromptTurn] | Refusal:
+def cited_turns(claim: CitedItem, shown: Mapping[str, PromptTurn], known: frozenset[str]) -> list[PromptTurn] | Refusal:
     """Return those of the cited turns that count as evidence, or why they do not: one must be a new one of a person."""
     unknown = [handle for handle in claim.handles if handle not in known]
     if unknown:
@@ -211,7 +211,7 @@ def _beside(turn: Turn, text: str) -> EvidenceLine:
     return replace(line_of(turn), text=text, is_beside=True)
 
 
-def _refused(code: Refused, claim: Claim, problem: str) -> Refusal:
+def _refused(code: Refused, claim: CitedItem, problem: str) -> Refusal:
     return Refusal(code, f"{claim.label} {problem}")
 
 

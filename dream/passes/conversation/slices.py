@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from agentcore.domain.conversation import Turn
-from dream.domain.rounds import Span
+from dream.domain.rounds import ShownPart
 from dream.passes.conversation.sentences import sentences_in
 from dream.passes.prompts import quoted
 
@@ -31,7 +31,7 @@ class TurnSlice:
     """
 
     turn: Turn
-    span: Span | None = None
+    span: ShownPart | None = None
 
 
 def slices_of(turn: Turn, room: int, weigh: Callable[[Turn], int]) -> list[TurnSlice]:
@@ -52,7 +52,7 @@ def slices_of(turn: Turn, room: int, weigh: Callable[[Turn], int]) -> list[TurnS
         return []
     text = turn.content
     places = _joined(text, most, _cut(text, most))
-    return [TurnSlice(replace(turn, content=text[start:end]), Span(turn.id, start, end)) for start, end in places]
+    return [TurnSlice(replace(turn, content=text[start:end]), ShownPart(turn.id, start, end)) for start, end in places]
 
 
 def _cut(text: str, most: int) -> Iterator[Place]:

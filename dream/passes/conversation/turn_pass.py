@@ -24,7 +24,7 @@ from dream.passes.prompts import PromptTurn, longest_line, shown_turns
 from dream.passes.protocol import ModelContext
 from dream.passes.repairs import with_texts
 from dream.passes.second_reading import evidence_text
-from dream.passes.verified_exchange import Outcome, VerifiedExchange
+from dream.passes.verified_exchange import ExchangeOutcome, VerifiedExchange
 
 Given = TypeVar("Given", bound=AnswerItem)
 
@@ -85,7 +85,7 @@ def packed(
     """
     refused: list[Refusal] = []
     groups: list[list[_Piece]] = []
-    terms = _Terms(room, overlap, most, weigh, answered or (lambda _: 0.0))
+    terms = _PieceBounds(room, overlap, most, weigh, answered or (lambda _: 0.0))
     used, held, told = room, 0, 0.0
     for session in sessions:
         for piece in _pieces(session, terms, refused):
@@ -101,7 +101,7 @@ def packed(
 
 
 @dataclass(frozen=True, slots=True)
-class _Terms:
+class _PieceBounds:
     """What bounds a piece: tokens, turns shown before it, new turns; what a turn weighs, and takes of an answer."""
 
     room: int
@@ -111,7 +111,7 @@ class _Terms:
     answered: Callable[[Turn], float]
 
 
-def _pieces(session: SessionExcerpt, terms: _Terms, refused: list[Refusal]) -> Iterator[_Piece]:
+def _pieces(session: SessionExcerpt, terms: _PieceBounds, refused: list[Refusal]) -> Iterator[_Piece]:
     said, room = list(session.before), terms.room
     piece = _Piece()
     for one in _in_slices(session.turns, terms, refused):
@@ -132,7 +132,7 @@ def _pieces(session: SessionExcerpt, terms: _Terms, refused: list[Refusal]) -> I
         yield piece
 
 
-def _in_slices(turns: Iterable[Turn], terms: _Terms, refused: list[Refusal]) -> Iterator[TurnSlice]:
+def _in_slices(turns: Iterable[Turn], terms: _PieceBounds, refused: list[Refusal]) -> Iterator[TurnSlice]:
     for turn in turns:
         slices = slices_of(turn, terms.room, terms.weigh)
         if not slices:
@@ -367,7 +367,7 @@ class TurnPass(DeclaredPass, ABC):
             waits=found.waits,
         )
 
-    async def instead(self, context: ModelContext, batch: Batch, found: Outcome[Any]) -> Sequence[Any]:  # noqa: ARG002
+    async def instead(self, context: ModelContext, batch: Batch, found: ExchangeOutcome[Any]) -> Sequence[Any]:  # noqa: ARG002
         """Return what is kept in the place of what is refuted or denied: nothing, unless a pass knows better."""
         return ()
 

@@ -24,7 +24,7 @@ from dream.passes.fact_mining.verbatim import verbatim_of
 from dream.passes.prompts import PromptTurn, ReaderPart
 from dream.passes.protocol import ModelContext
 from dream.passes.subjects import topics_in_use
-from dream.passes.verified_exchange import Outcome
+from dream.passes.verified_exchange import ExchangeOutcome
 
 
 class FactMining(TurnPass, declaration=FACT_MINING):
@@ -84,7 +84,7 @@ class FactMining(TurnPass, declaration=FACT_MINING):
         facts, refused = await asyncio.to_thread(_held_against, batch, items, shown, rules, context.reserved)
         return facts, [*unreadable, *refused]
 
-    async def instead(self, context: ModelContext, batch: Batch, found: Outcome[Fact]) -> Sequence[Fact]:
+    async def instead(self, context: ModelContext, batch: Batch, found: ExchangeOutcome[Fact]) -> Sequence[Fact]:
         """Return what was said, word for word, in the place of what is refuted or denied."""
         shown = await shown_of(context, batch)
         kept = [verbatim_of(fact, shown, found.writers.get(fact.number, "")) for fact in found.denied]

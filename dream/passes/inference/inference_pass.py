@@ -25,7 +25,7 @@ from dream.passes.inference.judging import DEDUCE, GENERALISE, RESOLVE, UPDATE, 
 from dream.passes.inference.lookups import MOST_LOOKUPS, look_up, searches_of
 from dream.passes.inference.packing import count, pack
 from dream.passes.inference.premises import depths_of
-from dream.passes.inference.prompt import AnswerShape, ShownRecords, question
+from dream.passes.inference.prompt import AnswerShape, RecordHandles, question
 from dream.passes.protocol import ModelContext
 from dream.passes.questions import question_about
 from dream.passes.verified_exchange import VerifiedExchange, unverified
@@ -132,20 +132,20 @@ class InferencePass(DeclaredPass, ABC):
         """Return what the items of an answer say."""
 
     async def _after_lookup(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> NextRound | None:
-        shown = await context.read(lambda view: ShownRecords.of(view, batch, rounds))
+        shown = await context.read(lambda view: RecordHandles.of(view, batch, rounds))
         searches, _ = searches_of(rounds[-1].answer)
         found = await look_up(context, searches, dict.fromkeys(shown.ids.values()))
-        wider = await context.read(lambda view: ShownRecords.of(view, batch, rounds, found.versions))
+        wider = await context.read(lambda view: RecordHandles.of(view, batch, rounds, found.versions))
         may_search = len(rounds) < MOST_LOOKUPS and bool(found.versions)
         request = self._request(context, wider, may_search=may_search)
         return NextRound(request, RoundKind.LOOKUP, shown=found.versions)
 
-    def _request(self, context: ModelContext, shown: ShownRecords, *, may_search: bool) -> ChatRequest:
+    def _request(self, context: ModelContext, shown: RecordHandles, *, may_search: bool) -> ChatRequest:
         return question(context, self.shape_for(context), shown, self.instructions, self.name, may_search=may_search)
 
     def _exchange(self, context: ModelContext, batch: Batch, rounds: Sequence[Round]) -> VerifiedExchange[Inferred]:
         async def asked(_handles: frozenset[str] | None) -> ChatRequest | None:
-            shown = await context.read(lambda view: ShownRecords.of(view, batch, ()))
+            shown = await context.read(lambda view: RecordHandles.of(view, batch, ()))
             if shown.fresh.isdisjoint(shown.entries):
                 return None
             return self._request(context, shown, may_search=True)
@@ -172,7 +172,7 @@ def _question(context: ModelContext, drawn: Drawn) -> Question:
 def _rules(
     view: ReadView, context: ModelContext, batch: Batch, rounds: Sequence[Round], texts: Sequence[str]
 ) -> InferenceRules:
-    shown = ShownRecords.of(view, batch, rounds)
+    shown = RecordHandles.of(view, batch, rounds)
     entries = list(shown.entries.values())
     keys = {fold_key(text) for text in texts}
     known = {fold_key(entry.content): Refused.ALREADY_KNOWN for entry in view.entries.with_fold_keys(keys)}

@@ -22,7 +22,7 @@ from dream.passes.conflicts import ConflictVerdict, SideEvidence, judge as weigh
 from dream.passes.conversation.statement import split_up, statement
 from dream.passes.exchange_state import Item, Settled
 from dream.passes.inference.premises import MOST_DEPTH
-from dream.passes.inference.prompt import DeductionItem, DeductionKind, PatternItem, ShownRecords
+from dream.passes.inference.prompt import DeductionItem, DeductionKind, PatternItem, RecordHandles
 from dream.passes.inference.wording import are_alike, fleeting_words, is_computed, restates
 
 DEDUCE: Final = "deduce"
@@ -112,7 +112,7 @@ class InferenceRules:
         card: The lines of the card as it is; None where it is not edited.
     """
 
-    shown: ShownRecords
+    shown: RecordHandles
     depths: Mapping[str, int]
     known: Mapping[str, Refused]
     vocabulary: Vocabulary

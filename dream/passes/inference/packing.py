@@ -21,7 +21,7 @@ from dream.passes.inference.prompt import (
     disputes_among,
     line_tokens,
 )
-from dream.passes.memory_consolidation.clusters import Bounds, Pair, beside, fill, gather
+from dream.passes.memory_consolidation.clusters import AlikePair, Bounds, beside, fill, gather
 from dream.passes.protocol import ModelContext, PassView
 from dream.passes.subjects import CLAIM, same_subjects
 
@@ -45,7 +45,7 @@ class InferenceMaterial:
 
     fresh: tuple[EntryMaterial, ...]
     entries: dict[str, MemoryEntry]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[AlikePair, ...]
     lines: Mapping[str, Sequence[CardLine]]
     disputes: tuple[Question, ...] = ()
 
@@ -175,7 +175,7 @@ async def find(context: ModelContext, shape: AnswerShape, lost: Lost) -> Inferen
     stored = await context.read(lambda view: view.entries.by_keys(sorted(wanted)))
     shown = {key: entry for key, entry in stored.items() if _may_show(entry, context)}
     pairs = {
-        Pair.of(shown[key].id, shown[other.key].id, other.similarity)
+        AlikePair.of(shown[key].id, shown[other.key].id, other.similarity)
         for key, others in alike.items()
         for other in others
         if key in shown and other.key in shown
@@ -185,14 +185,14 @@ async def find(context: ModelContext, shape: AnswerShape, lost: Lost) -> Inferen
         for other in linked:
             if _may_show(other, context):
                 entries.setdefault(other.id, other)
-                pairs.add(Pair.of(one, other.id, 1.0))
+                pairs.add(AlikePair.of(one, other.id, 1.0))
     disputes = await _disputes(context, shape, entries)
     for sides in await context.read(lambda view: _sides(view, disputes, context)):
         entries |= {one.id: one for one in sides}
         pairs |= _beside_sides(sides, pairs)
     for one in [heir for heir in lost.conclusions if heir in entries]:
         entries = {other.id: other for other in lost.conclusions[one]} | entries
-        pairs |= {Pair.of(one, other.id, 1.0) for other in lost.conclusions[one]}
+        pairs |= {AlikePair.of(one, other.id, 1.0) for other in lost.conclusions[one]}
     return InferenceMaterial(
         fresh=tuple(fresh), entries=entries, pairs=tuple(sorted(pairs)), lines=lost.lines, disputes=disputes
     )
@@ -226,11 +226,11 @@ def _sides(view: ReadView, disputes: Iterable[Question], context: ModelContext) 
     return [[entry for entry in sides if _may_show(entry, context)] for sides in found]
 
 
-def _beside_sides(sides: Iterable[MemoryEntry], pairs: Collection[Pair]) -> set[Pair]:
+def _beside_sides(sides: Iterable[MemoryEntry], pairs: Collection[AlikePair]) -> set[AlikePair]:
     """Return pairs that bring all sides to whatever is one of them or like one of them."""
     ids = {one.id for one in sides}
     near = ids.union(*({pair.one, pair.other} for pair in pairs if not ids.isdisjoint({pair.one, pair.other})))
-    return {Pair.of(one, other, 1.0) for one in near for other in ids - {one}}
+    return {AlikePair.of(one, other, 1.0) for one in near for other in ids - {one}}
 
 
 def _held_by(conclusion: MemoryEntry, entries: Collection[str]) -> Iterable[str]:

@@ -174,7 +174,7 @@ PATTERNS: Final = AnswerShape(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownRecords:
+class RecordHandles:
     """The records of one exchange by handle.
 
     Args:
@@ -198,7 +198,7 @@ class ShownRecords:
     @classmethod
     def of(
         cls, view: ReadView, batch: Batch, rounds: Sequence[Round], found: Collection[Version] = ()
-    ) -> "ShownRecords":
+    ) -> "RecordHandles":
         """Find what a batch, the lookups of these rounds and what was just *found* show, as it was shown."""
         looked_up = [version for one in rounds if one.kind is RoundKind.LOOKUP for version in one.shown]
         versions = dict.fromkeys((*batch.members, *batch.beside, *looked_up, *found))
@@ -328,7 +328,7 @@ def line_tokens(entry: MemoryEntry) -> int:
 def question(
     context: ModelContext,
     shape: AnswerShape,
-    shown: ShownRecords,
+    shown: RecordHandles,
     directives: Sequence[str],
     purpose: str,
     *,
@@ -354,7 +354,7 @@ __all__ = [
     "DeductionItem",
     "DeductionKind",
     "PatternItem",
-    "ShownRecords",
+    "RecordHandles",
     "card_line_tokens",
     "dispute_tokens",
     "disputes_among",

@@ -1,6 +1,6 @@
 from .clusters import (
+    AlikePair as AlikePair,
     Bounds as Bounds,
-    Pair as Pair,
     beside as beside,
     fill as fill,
     gather as gather,

@@ -14,7 +14,7 @@ from dream.passes.protocol import ModelContext
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Pair:
+class AlikePair:
     """Two records that share much of their rare words; the ids in order."""
 
     similarity: float
@@ -22,7 +22,7 @@ class Pair:
     other: str
 
     @classmethod
-    def of(cls, one: str, other: str, similarity: float) -> "Pair":
+    def of(cls, one: str, other: str, similarity: float) -> "AlikePair":
         """Order the ids."""
         return cls(similarity, min(one, other), max(one, other))
 
@@ -44,7 +44,7 @@ class Bounds:
         return entries <= self.entries and tokens <= self.tokens
 
 
-def gather(weights: Mapping[str, int], pairs: Iterable[Pair], bounds: Bounds) -> list[tuple[str, ...]]:
+def gather(weights: Mapping[str, int], pairs: Iterable[AlikePair], bounds: Bounds) -> list[tuple[str, ...]]:
     """Partition records into groups that hang together, none beyond the bounds.
 
     The most alike are joined first (Kruskal, "On the Shortest Spanning Subtree of a Graph", Proc. AMS 1956), so a
@@ -56,7 +56,7 @@ def gather(weights: Mapping[str, int], pairs: Iterable[Pair], bounds: Bounds) ->
         bounds: What one group may hold.
 
     Example:
-        >>> alike = [Pair.of("a", "b", 0.9), Pair.of("b", "c", 0.4)]
+        >>> alike = [AlikePair.of("a", "b", 0.9), AlikePair.of("b", "c", 0.4)]
         >>> gather({"a": 1, "b": 1, "c": 1, "d": 1}, alike, Bounds(entries=2, tokens=9))
         [('a', 'b'), ('c',), ('d',)]
     """
@@ -98,11 +98,11 @@ def fill(groups: Sequence[tuple[str, ...]], weights: Mapping[str, int], bounds: 
     return calls
 
 
-def linked(members: Sequence[str], pairs: Iterable[Pair]) -> list[tuple[str, ...]]:
+def linked(members: Sequence[str], pairs: Iterable[AlikePair]) -> list[tuple[str, ...]]:
     """Return the groups of two or more of *members* that hang together, sorted, as are their ids.
 
     Example:
-        >>> linked(["a", "b", "c"], [Pair.of("c", "a", 0.5)])
+        >>> linked(["a", "b", "c"], [AlikePair.of("c", "a", 0.5)])
         [('a', 'c')]
     """
     unbounded = Bounds(entries=len(members), tokens=0)
@@ -111,12 +111,12 @@ def linked(members: Sequence[str], pairs: Iterable[Pair]) -> list[tuple[str, ...
 
 
 def beside(
-    calls: Sequence[Sequence[str]], pairs: Iterable[Pair], weights: Mapping[str, int], bounds: Bounds
+    calls: Sequence[Sequence[str]], pairs: Iterable[AlikePair], weights: Mapping[str, int], bounds: Bounds
 ) -> list[tuple[str, ...]]:
     """Return, per call, the most alike records of other calls or of none, as many as it has room for.
 
     Example:
-        >>> alike = [Pair.of("a", "b", 0.5), Pair.of("a", "x", 0.9)]
+        >>> alike = [AlikePair.of("a", "b", 0.5), AlikePair.of("a", "x", 0.9)]
         >>> beside([["a"], ["b"]], alike, dict.fromkeys("abx", 1), Bounds(entries=2, tokens=9))
         [('x',), ('a',)]
     """
@@ -255,7 +255,7 @@ def _keys(view: ReadView, record_ids: Sequence[str]) -> dict[int, str]:
     return {item.key: item.id for item in found}
 
 
-async def _alike(context: ModelContext, ids: Mapping[int, str]) -> list[Pair]:
+async def _alike(context: ModelContext, ids: Mapping[int, str]) -> list[AlikePair]:
     """Return which of these active entries, by key, are alike."""
     found = await context.recall.alike(sorted(ids), threshold=context.options.consolidation.threshold)
-    return [Pair.of(ids[one], ids[other], similarity) for one, other, similarity in found]
+    return [AlikePair.of(ids[one], ids[other], similarity) for one, other, similarity in found]

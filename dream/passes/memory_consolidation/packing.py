@@ -15,7 +15,7 @@ from agentcore.stores.values import EntryMaterial
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.domain.step import Batch, Packing
-from dream.passes.memory_consolidation.clusters import Bounds, Pair, beside, due_clusters, fill, gather
+from dream.passes.memory_consolidation.clusters import AlikePair, Bounds, beside, due_clusters, fill, gather
 from dream.passes.memory_consolidation.lessons import unread_feedback
 from dream.passes.memory_consolidation.operations import is_under
 from dream.passes.memory_consolidation.prompt import OVERHEAD
@@ -45,7 +45,7 @@ class ConsolidationMaterial:
 
     fresh: tuple[EntryMaterial, ...]
     entries: dict[str, MemoryEntry]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[AlikePair, ...]
 
 
 async def count(context: ModelContext) -> int:
@@ -87,7 +87,7 @@ async def find(context: ModelContext, waited: frozenset[str] = frozenset()) -> C
     stored = await context.read(lambda view: view.entries.by_keys(sorted(keys)))
     shown = {key: entry for key, entry in stored.items() if _is_reviewed(entry, context)}
     pairs = {
-        Pair.of(shown[key].id, shown[neighbour.key].id, neighbour.similarity)
+        AlikePair.of(shown[key].id, shown[neighbour.key].id, neighbour.similarity)
         for key, neighbours in alike.items()
         for neighbour in neighbours
         if key in shown and neighbour.key in shown
@@ -97,7 +97,7 @@ async def find(context: ModelContext, waited: frozenset[str] = frozenset()) -> C
     about = await context.read(lambda view: same_subjects(view, ordered, terms.neighbours))
     met = {other.id: other for others in about.values() for other in others if _is_reviewed(other, context)}
     alike_already = {(pair.one, pair.other) for pair in pairs}
-    apart = {Pair.of(one, other.id, 0.0) for one, others in about.items() for other in others if other.id in met}
+    apart = {AlikePair.of(one, other.id, 0.0) for one, others in about.items() for other in others if other.id in met}
     pairs |= {pair for pair in apart if (pair.one, pair.other) not in alike_already}
     known = {entry.id for entry in ordered}
     pulled = {entry.id: entry for entry in (*shown.values(), *met.values()) if entry.id not in known}

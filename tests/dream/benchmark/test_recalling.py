@@ -9,7 +9,7 @@ import pytest
 
 from agentcore.domain import MemoryEntry, Scope, SourceKind, SourceRef, Turn
 from agentcore.recall import CombinedHit
-from dream.interfaces.benchmark import Recalled, SampleQuestion, measure_recall, read_locomo
+from dream.interfaces.benchmark import QuestionOutcome, SampleQuestion, measure_recall, read_locomo
 
 NOW = datetime(2025, 6, 14, 12, tzinfo=UTC)
 LOCOMO = Path(__file__).parents[4] / "shared/data/locomo/locomo-dev.json"
@@ -32,7 +32,9 @@ def noted(name: str, tokens: int, *turns: str) -> CombinedHit:
 
 def test_evidence_counts_once_where_it_is_first_found_and_within_what_is_paid():
     ranked = [said("other", 100), noted("n1", 100, "a", "b"), said("a", 51), said("c", 200)]
-    found = Recalled.of(SampleQuestion(text="?", category="single-hop", evidence=("D1:1",)), frozenset("abcd"), ranked)
+    found = QuestionOutcome.of(
+        SampleQuestion(text="?", category="single-hop", evidence=("D1:1",)), frozenset("abcd"), ranked
+    )
     assert found.at == (0.75, 0.75, 0.75, 0.75)
     assert found.within == (0.0, 0.5, 0.75, 0.75, 0.75, 0.75)
     best = sum(1 / log2(place + 2) for place in range(4))
@@ -40,7 +42,7 @@ def test_evidence_counts_once_where_it_is_first_found_and_within_what_is_paid():
 
 
 def test_nothing_found_is_nothing():
-    found = Recalled.of(SampleQuestion(text="?", category="single-hop", evidence=("D1:1",)), frozenset("a"), [])
+    found = QuestionOutcome.of(SampleQuestion(text="?", category="single-hop", evidence=("D1:1",)), frozenset("a"), [])
     assert (found.at, found.gain, found.within) == ((0.0,) * 4, 0.0, (0.0,) * 6)
 
 

@@ -7,7 +7,7 @@ import pytest
 from agentcore import AgentHostBuilder
 from agentcore.errors import InvalidOptionsError
 from dream.directives import KNOWN, DirectiveLibrary
-from dream.domain import Finding, Verdict
+from dream.domain import Finding, FindingLevel
 from dream.errors import UnknownDirectiveError
 from dream.interfaces.plugin import install_dreaming
 from dream.options import DreamOptions
@@ -22,8 +22,8 @@ def check(folder: Path | None, paths: dict[str, str] | None = None, **files: str
     return {finding.subject: finding for finding in found}
 
 
-def unlike_fine(found: dict[str, Finding]) -> dict[str, Verdict]:
-    return {name: finding.verdict for name, finding in found.items() if finding.verdict is not Verdict.FINE}
+def unlike_fine(found: dict[str, Finding]) -> dict[str, FindingLevel]:
+    return {name: finding.verdict for name, finding in found.items() if finding.verdict is not FindingLevel.FINE}
 
 
 @pytest.mark.parametrize("kind", ["memory", "missing", "empty"])
@@ -31,12 +31,12 @@ def test_the_built_in_directives_pass(tmp_path: Path, kind: str):
     folder = {"memory": None, "missing": tmp_path / "later", "empty": tmp_path}[kind]
     found = DirectiveLibrary(folder, {}).check()
     assert [finding.subject for finding in found] == list(KNOWN)
-    assert {finding.verdict for finding in found} == {Verdict.FINE}
+    assert {finding.verdict for finding in found} == {FindingLevel.FINE}
 
 
 def test_an_unusable_one_says_who_does_nothing(tmp_path: Path):
     found = check(tmp_path, **{"memory-rules.md": " "})
-    assert unlike_fine(found) == {"memory-rules": Verdict.WRONG}
+    assert unlike_fine(found) == {"memory-rules": FindingLevel.WRONG}
     assert "it is empty" in found["memory-rules"].detail
     assert "fact-mining, episodes, preferences and memory-consolidation cannot work" in found["memory-rules"].remedy
 
@@ -44,7 +44,7 @@ def test_an_unusable_one_says_who_does_nothing(tmp_path: Path):
 def test_one_that_leaves_out_what_the_answer_needs_is_noted_word_by_word(tmp_path: Path):
     text = "Put merges into toSave with content, category and sourceIds."
     found = check(tmp_path, **{"dream.md": text, "memory-rules.md": "Be brief."})
-    assert unlike_fine(found) == {"dream": Verdict.NOTE}
+    assert unlike_fine(found) == {"dream": FindingLevel.NOTE}
     assert "does not mention toDelete, of which the answer to memory-consolidation is made" in found["dream"].detail
 
 
@@ -61,7 +61,7 @@ def test_one_that_leaves_out_what_the_answer_needs_is_noted_word_by_word(tmp_pat
 )
 def test_a_file_that_nothing_reads_is_noted_with_what_was_meant(tmp_path: Path, name: str, meant: str):
     found = check(tmp_path, **{name: "x"})
-    assert unlike_fine(found) == {name: Verdict.NOTE}
+    assert unlike_fine(found) == {name: FindingLevel.NOTE}
     assert "is read by nothing" in found[name].detail
     assert meant in found[name].remedy
 
@@ -75,7 +75,7 @@ def test_other_files_are_nobodys_business(tmp_path: Path):
 def test_a_file_that_an_option_passes_over_is_noted(tmp_path: Path):
     night = "toSave toDelete sourceIds content category"
     found = check(tmp_path, {"dream": "directives/night.md"}, **{"dream.md": night, "night.md": night})
-    assert unlike_fine(found) == {"dream.md": Verdict.NOTE}
+    assert unlike_fine(found) == {"dream.md": FindingLevel.NOTE}
     assert "the option `directives` names another file" in found["dream.md"].remedy
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from agentcore.errors import InvalidOptionsError
 from dream.directives import KNOWN, MAX_BYTES, Directive, DirectiveLibrary, built_in
 from dream.directives.library import _text
-from dream.domain import Verdict
+from dream.domain import FindingLevel
 from dream.errors import InvalidDirectiveError, UnknownDirectiveError
 
 
@@ -131,7 +131,7 @@ def test_what_is_no_file_is_refused_and_never_waited_for(tmp_path: Path):
 def test_a_file_in_the_folders_place_is_refused(tmp_path: Path):
     (tmp_path / "directives").write_text("Merge nothing.")
     assert "cannot be read (Not a directory)" in problem(tmp_path)
-    wrong = [finding.subject for finding in library(tmp_path).check() if finding.verdict is Verdict.WRONG]
+    wrong = [finding.subject for finding in library(tmp_path).check() if finding.verdict is FindingLevel.WRONG]
     assert wrong == [*KNOWN, "directives"]
 
 

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from dream.cycle.forecast import DirectiveForecast, read_directive_forecast
 from dream.directives import FILE_SUFFIX, FOLDER, KNOWN, Directive, DirectiveLibrary
-from dream.domain.finding import Finding, Verdict
+from dream.domain.finding import Finding, FindingLevel
 from dream.errors import UnwritableFileError
 from dream.guards.names import VOCABULARY_FILE, load_vocabulary
 from dream.interfaces.cli.errors import OccupiedFileError
@@ -93,7 +93,7 @@ async def check(*, session: CliSession) -> Exit:
     """
     library = _library(session)
     findings = [*library.check(beside=(VOCABULARY_FILE,)), _vocabulary(session)]
-    usable = all(finding.verdict is not Verdict.WRONG for finding in findings)
+    usable = all(finding.verdict is not FindingLevel.WRONG for finding in findings)
     forecast = await _forecast(session, library) if usable else None
     session.screen.show(
         lambda: {
@@ -123,8 +123,8 @@ def _vocabulary(session: CommandSession) -> Finding:
     path = session.data_dir / FOLDER / VOCABULARY_FILE
     problem = load_vocabulary(path).problem
     if problem is not None:
-        return Finding("vocabulary", Verdict.WRONG, str(problem).rstrip("."))
-    return Finding("vocabulary", Verdict.FINE, str(path) if path.exists() else "built in")
+        return Finding("vocabulary", FindingLevel.WRONG, str(problem).rstrip("."))
+    return Finding("vocabulary", FindingLevel.FINE, str(path) if path.exists() else "built in")
 
 
 async def _forecast(session: CommandSession, library: DirectiveLibrary) -> DirectiveForecast:

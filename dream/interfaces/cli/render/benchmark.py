@@ -6,7 +6,7 @@ from functools import reduce
 from operator import add
 
 from dream.interfaces.benchmark.qa import BUDGETS
-from dream.interfaces.benchmark.recalling import DEPTHS, GAIN_DEPTH, GivenFigures, Recalled, RecallResult, Store
+from dream.interfaces.benchmark.recalling import DEPTHS, GAIN_DEPTH, GivenFigures, QuestionOutcome, RecallResult, Store
 from dream.interfaces.benchmark.result import RESAMPLES, Compared, Cost, Figures, Result, total
 from dream.interfaces.benchmark.samples import Faults
 from dream.interfaces.cli.render.text import Line, Lines, Tone, counted, one_line, paragraph
@@ -178,7 +178,7 @@ def recall_benchmark_lines(results: Sequence[RecallResult], *, width: int) -> Li
     yield from paragraph(_RECALL_LEGEND, width, tone=Tone.FAINT)
 
 
-def _recall_table(rows: Mapping[str, tuple[Store, Sequence[Recalled]]], given: GivenFigures) -> Iterator[Line]:
+def _recall_table(rows: Mapping[str, tuple[Store, Sequence[QuestionOutcome]]], given: GivenFigures) -> Iterator[Line]:
     heads = "".join(f"{head:>{_wide(head)}}" for head in _RECALL_HEAD)
     yield Line(f"{'':<5}{'items':>6}{heads}", Tone.FAINT)
     for name, (store, answers) in rows.items():
@@ -200,6 +200,6 @@ def _wide(head: str) -> int:
     return 6 if len(head) <= 4 else 7
 
 
-def _means(answers: Sequence[Recalled]) -> list[float]:
+def _means(answers: Sequence[QuestionOutcome]) -> list[float]:
     rows = [(*one.at, one.gain, *one.within) for one in answers]
     return [sum(column) / len(rows) for column in zip(*rows, strict=True)]

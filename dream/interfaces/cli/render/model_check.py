@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from dream.domain.finding import Finding, Verdict
+from dream.domain.finding import Finding, FindingLevel
 from dream.options import VerificationMode
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def model_findings(check: ModelCheck) -> list[Finding]:
     found = [
         Finding(
             "model json",
-            Verdict.FINE if whole else Verdict.WRONG,
+            FindingLevel.FINE if whole else FindingLevel.WRONG,
             f"{check.model or 'the model'}: {check.objects} of {check.answers} answers held the JSON asked for",
             "" if whole else "choose a model that answers JSON",
         )
@@ -32,7 +32,7 @@ def model_findings(check: ModelCheck) -> list[Finding]:
     reach = "at least" if check.context_is_longest else "about"
     remedy = f"set model.prompt_tokens to {check.prompt_tokens:,}" if check.prompt_tokens else _NO_ROOM
     is_short = not check.context_is_longest
-    verdict = Verdict.WRONG if not check.prompt_tokens else Verdict.NOTE if is_short else Verdict.FINE
+    verdict = FindingLevel.WRONG if not check.prompt_tokens else FindingLevel.NOTE if is_short else FindingLevel.FINE
     detail = f"it reads prompts of {reach} {check.context:,} tokens whole"
     found.append(Finding("model context", verdict, detail, remedy if is_short else ""))
     told = f"found {check.true_accepted} of {check.true_statements} true statements, "
@@ -40,7 +40,7 @@ def model_findings(check: ModelCheck) -> list[Finding]:
     if check.is_unreliable:
         told = "fell for the checks of its reading, twice"
     is_sound = check.mode is VerificationMode.VERIFIED
-    found.append(Finding("model reading", Verdict.FINE if is_sound else Verdict.NOTE, f"it {told}"))
+    found.append(Finding("model reading", FindingLevel.FINE if is_sound else FindingLevel.NOTE, f"it {told}"))
     detail = f"verification = {_MODES[check.mode]}"
-    found.append(Finding("model mode", Verdict.FINE if is_sound else Verdict.NOTE, detail))
+    found.append(Finding("model mode", FindingLevel.FINE if is_sound else FindingLevel.NOTE, detail))
     return found

@@ -8,7 +8,7 @@ import orjson
 from dream.cycle.scheduling.status import ScheduleStatus
 from dream.cycle.scope_status import ScopeStatus
 from dream.domain.candidate import Candidate, PromotionStanding
-from dream.domain.finding import Finding, Verdict
+from dream.domain.finding import Finding, FindingLevel
 from dream.domain.reasons import Refused
 from dream.interfaces.cli.render.reasons import explained
 from dream.interfaces.cli.render.text import (
@@ -189,7 +189,7 @@ def _verdict(candidate: Candidate) -> str:
     return f"not yet: {', '.join(missing)}" if missing else "meets every gate; better ones go first"
 
 
-_TONES = {Verdict.FINE: Tone.PLAIN, Verdict.NOTE: Tone.WARNING, Verdict.WRONG: Tone.REMOVED}
+_TONES = {FindingLevel.FINE: Tone.PLAIN, FindingLevel.NOTE: Tone.WARNING, FindingLevel.WRONG: Tone.REMOVED}
 
 
 def status_lines(session: CommandSession, status: ScopeStatus) -> Lines:
@@ -262,5 +262,5 @@ def finding_lines(findings: Sequence[Finding], width: int) -> Lines:
         head = f"{finding.verdict.value:<6}{finding.subject:<{size}}"
         remedy = f": {finding.remedy}" if finding.remedy else ""
         yield from paragraph(f"{finding.detail}{remedy}", width, first=head, tone=_TONES[finding.verdict])
-    wrong = sum(finding.verdict is Verdict.WRONG for finding in findings)
+    wrong = sum(finding.verdict is FindingLevel.WRONG for finding in findings)
     yield Line(f"{counted(wrong, 'thing')} to put right." if wrong else "All is well.", Tone.TITLE)
