@@ -13,7 +13,8 @@ from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import fold_key
 from agentcore.errors import ForbiddenTransitionError, InvalidContentError
 
-_LONGEST_PART: Final = 200
+LONGEST_PART: Final = 200
+"""Characters of a subject, a predicate or an object."""
 
 
 class ClaimState(StrEnum):
@@ -115,8 +116,8 @@ class Claim:
         """Refuse one without parts, words or sources."""
         for name in ("subject", "predicate", "object"):
             part: str = getattr(self, name)
-            if not part.strip() or len(part) > _LONGEST_PART or len(part.splitlines()) > 1:
-                raise InvalidContentError(field=name, problem=f"write one line of 1 to {_LONGEST_PART} characters")
+            if not part.strip() or len(part) > LONGEST_PART or len(part.splitlines()) > 1:
+                raise InvalidContentError(field=name, problem=f"write one line of 1 to {LONGEST_PART} characters")
         if not self.quote.strip():
             raise InvalidContentError(field="quote", problem="give the words that say it")
         if not self.sources:

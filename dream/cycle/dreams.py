@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agentcore.domain.capability import Capability
@@ -135,7 +136,7 @@ class Dreams(DreamRecords):
         """What dreams guessed, and what people decide about it."""
         from dream.cycle.hypotheses import Hypotheses  # noqa: PLC0415 - as the desk
 
-        return Hypotheses(self.desk)
+        return Hypotheses(self.desk, partial(Dreams, self._host_parts, scope=self._scope, shared=self._shared))
 
     @property
     def claims(self) -> Claims:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from agentcore.domain.claim import Claim
 from agentcore.domain.conclusion import Premise
@@ -23,6 +23,7 @@ from agentcore.domain.predicates import read_rules
 from agentcore.domain.text import clean_content, fold_key, normalise
 from agentcore.errors import InvalidContentError, InvalidOptionsError, SecretError, UnknownRecordError
 from agentcore.hosting.checks import clean_text
+from agentcore.recall.results import RelatedHypothesis
 from agentcore.secrets import secret_in
 from agentcore.stores.storage import ReadView, UnitOfWork
 from dream.cycle.claim_changes import PromotionStep, by_words, promoted
@@ -33,7 +34,10 @@ from dream.domain.guessing_passes import HYPOTHESES, RE_EVALUATE, REFLECT
 from dream.domain.report import RunReport
 from dream.errors import LostSourceError
 from dream.guards.claim_words import FoundClaim, claims_in
-from dream.options import PassMode
+from dream.options import DreamOptions, PassMode
+
+if TYPE_CHECKING:
+    from dream.cycle.dreams import Dreams
 
 T = TypeVar("T")
 
@@ -75,9 +79,11 @@ class Hypotheses:
 
     Args:
         desk: What a person does to the memory.
+        dreams_with: Returns the dreams of the scope under other options.
     """
 
     desk: Desk
+    dreams_with: Callable[[DreamOptions], "Dreams"]
 
     async def list(
         self, *, states: Collection[HypothesisState] = frozenset(HypothesisState), limit: int | None = None
@@ -94,37 +100,47 @@ class Hypotheses:
         """
         return await self._read(lambda view: hypothesis_named(view, hypothesis))
 
+    async def related(self, query: str, entry_ids: Sequence[str], *, limit: int = 3) -> Sequence[RelatedHypothesis]:
+        """Return hypotheses that have to do with a query or with what answers it, best first; unproven, no memory.
+
+        Args:
+            query: What is asked.
+            entry_ids: The entries that answer it.
+            limit: How many at most; never more than 20.
+        """
+        return await self.desk.parts.recall.hypotheses.beside(self.desk.scope, query, entry_ids, limit=limit)
+
     async def run(
         self,
         *,
-        reflect: bool = True,
-        re_evaluate: bool = True,
-        hypotheses: bool = True,
+        reflect: bool | None = None,
+        re_evaluate: bool | None = None,
+        hypotheses: bool | None = None,
         max_outputs: int | None = None,
+        on_begin: Callable[[UnitOfWork, str], None] | None = None,
     ) -> RunReport:
         """Run the three passes around hypotheses now, whatever the preset says of them, and no other.
 
         Args:
-            reflect: Whether memory health is counted.
-            re_evaluate: Whether hypotheses are held against their sources.
-            hypotheses: Whether new ones are proposed.
+            reflect: Whether memory health is counted; unless said here, it is, if the options do not name it as off.
+            re_evaluate: Whether hypotheses are held against their sources; likewise.
+            hypotheses: Whether new ones are proposed; likewise.
             max_outputs: How many at most, 1 to 50; as the options say by default.
+            on_begin: Called in the transaction that opens the run, with its id.
 
         Raises:
             InvalidOptionsError: *max_outputs* is not from 1 to 50, or no pass is left.
         """
-        from dream.cycle.dreams import Dreams  # noqa: PLC0415 - which makes this
-
+        options = self.desk.options
         wanted = {REFLECT.name: reflect, RE_EVALUATE.name: re_evaluate, HYPOTHESES.name: hypotheses}
-        names = [name for name, is_on in wanted.items() if is_on]
+        off = {name for name, mode in options.modes.items() if mode is PassMode.OFF}
+        names = [name for name, is_on in wanted.items() if (name not in off if is_on is None else is_on)]
         if not names:
             raise InvalidOptionsError(field="phases", value="none", allowed="leave one of the three switched on")
-        options = self.desk.options
         own = options.hypotheses if max_outputs is None else options.hypotheses.replace(max_outputs=max_outputs)
         modes = {**options.modes, **dict.fromkeys(names, PassMode.APPLY)}
         options = options.replace(modes=modes, hypotheses=own, max_outputs=None)
-        report = await Dreams(self.desk.parts, options, self.desk.scope).run(passes=names)
-        return await self.desk.told(report)
+        return await self.dreams_with(options).run(passes=names, on_begin=on_begin)
 
     async def propose(
         self,

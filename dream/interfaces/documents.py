@@ -111,17 +111,6 @@ def forgotten_json(done: Forgotten) -> dict[str, Any]:
     return {"removed": list(done.removed), "restored": list(done.restored), "withheld": list(done.withheld)}
 
 
-async def dreaming_status_json(dreams: Dreams) -> dict[str, Any]:
-    """Return options in force with who said so, the latest run, and how many proposals and hypotheses wait."""
-    options = {one.name: {"value": one.value, "source": one.source.value} for one in dreams.effective_options()}
-    latest = await dreams.runs(limit=1)
-    return {
-        "effective_config": options,
-        "latest_run": await run_json(dreams, latest[0]) if latest else None,
-        "pending_count": len(await dreams.proposals()) + await dreams.count_proposed_hypotheses(),
-    }
-
-
 _MOST_TEXT: Final = 240
 _MOST_REFUSED: Final = 5
 

@@ -1,13 +1,19 @@
 """Shapes hypotheses and runs as Dense-Mem's documents name them, for all doors."""
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Any, Final
 
 from agentcore.domain.hypothesis import Hypothesis, HypothesisSource, HypothesisSourceKind, level_of
 from agentcore.domain.temporal import to_text
+from agentcore.recall.results import RelatedHypothesis
 from dream.cycle.hypotheses import Resolution
 from dream.domain.guessing_passes import HYPOTHESES, RE_EVALUATE, REFLECT
-from dream.domain.report import Outcome, PassOutcome, RunReport
+from dream.domain.report import Outcome, PassOutcome, RunKind, RunReport
+from dream.options.triggers import DailyAt
+
+if TYPE_CHECKING:
+    from agentcore.hosting.scoped_host import ScopedHost
+    from dream.cycle.dreams import Dreams
 
 _TYPES = {
     HypothesisSourceKind.ENTRY: "fragment",
@@ -16,6 +22,8 @@ _TYPES = {
     HypothesisSourceKind.HYPOTHESIS: "dream",
 }
 _STATUSES = {Outcome.FAILED: "error", Outcome.DEFERRED: "skipped"}
+_PAGE: Final = 100
+"""Runs read at once in search of dreams."""
 
 
 def dream_json(one: Hypothesis, facts: Collection[str] = ()) -> dict[str, Any]:
@@ -44,6 +52,11 @@ def dream_json(one: Hypothesis, facts: Collection[str] = ()) -> dict[str, Any]:
         "last_evaluated_at": None if one.evaluated_at is None else to_text(one.evaluated_at),
         "expires_at": to_text(one.expires_at),
     }
+
+
+def related_json(found: Iterable[RelatedHypothesis]) -> list[dict[str, Any]]:
+    """Return the hypotheses beside an answer of recall, each with how much it has to do with it."""
+    return [dream_json(one.hypothesis) | {"score": one.score} for one in found]
 
 
 def resolution_json(done: Resolution) -> dict[str, Any]:
@@ -86,6 +99,47 @@ def cycle_json(report: RunReport) -> dict[str, Any]:
         "reevaluated_dreams": int(moved.get("evaluated", 0)),
         "created_dreams": 0 if made is None else int(made.notes.get("proposed", 0)),
         "refused": [] if made is None else [[one.code, one.detail] for one in made.refused],
+    }
+
+
+async def cycles_json(dreams: "Dreams", *, limit: int) -> list[dict[str, Any]]:
+    """Return the newest dreams, the newest first, as records of dreaming cycles."""
+    found: list[RunReport] = []
+    before: str | None = None
+    while len(found) < limit:
+        page = await dreams.runs(limit=_PAGE, before=before)
+        found += [one for one in page if one.kind is RunKind.DREAM]
+        if len(page) < _PAGE:
+            break
+        before = page[-1].run_id
+    return [cycle_json(one) for one in found[:limit]]
+
+
+async def dreaming_status_json(services: "ScopedHost") -> dict[str, Any]:
+    """Return the configuration in force, the latest dream, and how many proposals and hypotheses wait."""
+    dreams = services.dreams
+    latest = await cycles_json(dreams, limit=1)
+    return {
+        "effective_config": await _config(services),
+        "latest_run": latest[0] if latest else None,
+        "pending_count": len(await dreams.proposals()) + await dreams.count_proposed_hypotheses(),
+    }
+
+
+async def _config(services: "ScopedHost") -> dict[str, Any]:
+    options, team = services.hypotheses.desk.options, (await services.configure()).dream
+    trigger = options.schedule.trigger
+    return {
+        "enabled": options.enabled and options.schedule.enabled,
+        "force_enabled": options.ignore_scope_switches,
+        "start_time_local": trigger.at if isinstance(trigger, DailyAt) else None,
+        "timezone": options.schedule.zone,
+        "reflect_enabled": options.is_on(REFLECT.name),
+        "reevaluate_enabled": options.is_on(RE_EVALUATE.name),
+        "dream_enabled": options.is_on(HYPOTHESES.name),
+        "max_outputs": options.hypotheses.max_outputs,
+        "team_enabled": team is not False,
+        "source": "global_force" if options.ignore_scope_switches else "global" if team is None else "team",
     }
 
 

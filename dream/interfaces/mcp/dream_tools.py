@@ -1,4 +1,4 @@
-"""Tools on dreams: plan, run, show, undo, review; and Dense-Mem's, as far as their subject is here."""
+"""Tools on dreams: plan, run, show, undo, review, questions and the peer card."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -9,13 +9,12 @@ from agentcore.domain.access import Right
 from agentcore.domain.card import MOST_LINES
 from agentcore.domain.records import to_image
 from dream.domain.report import RunReport
-from dream.interfaces.documents import dreaming_status_json, plan_json, run_json
+from dream.interfaces.documents import plan_json, run_json
 from dream.interfaces.mcp.memory_tools import EntryId, ToolOutput
 from dream.interfaces.mcp.offered import OfferedTool, ToolContext, call_of, caller_of, state_of
 from dream.interfaces.serving.remedies import TOOLS, report_reworded
 
 RunId = Annotated[str, Field(min_length=1, max_length=300, description="The id of the run, or the beginning of it.")]
-Phase = Annotated[bool | None, Field(description="Whether this phase runs; naming one runs phases alone.")]
 Passes = Annotated[list[str] | None, Field(max_length=100, description="Only these passes; else all enabled ones.")]
 
 
@@ -69,14 +68,6 @@ class CardOutput(ToolOutput):
 
     lines: list[dict[str, Any]]
     most: int
-
-
-class DreamingStatusOutput(ToolOutput):
-    """Dense-Mem's status."""
-
-    effective_config: dict[str, Any]
-    latest_run: dict[str, Any] | None
-    pending_count: int
 
 
 async def plan(
@@ -201,31 +192,15 @@ async def remove_card_line(
     return _told(await call_of(ctx).services.card.remove(line, why=why))
 
 
-async def dreaming_status(ctx: ToolContext) -> DreamingStatusOutput:
-    """Tell which options are in force and who said so, the latest run, and how many proposals wait."""
-    return DreamingStatusOutput(**await dreaming_status_json(call_of(ctx).services.dreams))
-
-
-async def run_dreaming_cycle(
+async def run_dream(
     ctx: ToolContext,
-    max_outputs: Annotated[int | None, Field(ge=1, le=50, description="New records that it may write.")] = None,
-    reflect_enabled: Phase = None,
-    reevaluate_enabled: Phase = None,
-    dream_enabled: Phase = None,
+    max_outputs: Annotated[int | None, Field(ge=1, le=10_000, description="New records that it may write.")] = None,
 ) -> RunTold:
-    """Dream now, and tell what it did; one that takes long is still under way, `show_run` tells how it ended.
+    """Dream now, with all passes that are switched on; one that takes long is still under way.
 
-    With any of the three phases named, only they run, whatever the options say: hypotheses are looked after alone.
+    `show_run` tells how it ended.
     """
-    call = call_of(ctx)
-    phases = (reflect_enabled, reevaluate_enabled, dream_enabled)
-    if any(one is not None for one in phases):
-        reflect, re_evaluate, hypotheses = (one is not False for one in phases)
-        done = await call.services.hypotheses.run(
-            reflect=reflect, re_evaluate=re_evaluate, hypotheses=hypotheses, max_outputs=max_outputs
-        )
-        return _told(done)
-    desk = state_of(ctx).run_desk
+    call, desk = call_of(ctx), state_of(ctx).run_desk
     report = await desk.ended(call, await desk.begin(call, max_outputs=max_outputs))
     return RunTold(**report_reworded(await run_json(call.services.dreams, report), TOOLS))
 
@@ -234,6 +209,7 @@ DREAM_TOOLS: Final = (
     OfferedTool(plan, "Plan a dream", Right.WRITE, repeats_well=True),
     OfferedTool(show_run, "Show a dream", Right.READ),
     OfferedTool(undo_run, "Undo a dream", Right.WRITE, destroys=True),
+    OfferedTool(run_dream, "Dream now", Right.WRITE),
     OfferedTool(schedule_dream, "Ask for a dream", Right.WRITE, repeats_well=True),
     OfferedTool(review, "Review proposals", Right.READ, destroys=True),
     OfferedTool(questions, "Questions for a person", Right.READ),
@@ -242,6 +218,4 @@ DREAM_TOOLS: Final = (
     OfferedTool(show_card, "Show the peer card", Right.READ),
     OfferedTool(set_card_line, "Put a line on the peer card", Right.REVIEW, destroys=True, repeats_well=True),
     OfferedTool(remove_card_line, "Take a line off the peer card", Right.REVIEW, destroys=True),
-    OfferedTool(dreaming_status, "Status of dreaming (Dense-Mem)", Right.READ),
-    OfferedTool(run_dreaming_cycle, "Dream now (Dense-Mem)", Right.WRITE),
 )

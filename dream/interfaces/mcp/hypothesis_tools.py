@@ -6,12 +6,14 @@ from pydantic import Field
 
 from agentcore.domain.access import Right
 from agentcore.domain.hypothesis import HypothesisState
-from dream.interfaces.dream_shapes import dream_json, resolution_json
+from dream.interfaces.dream_shapes import cycle_json, dream_json, dreaming_status_json, resolution_json
 from dream.interfaces.mcp.memory_tools import ToolOutput
-from dream.interfaces.mcp.offered import OfferedTool, ToolContext, call_of
+from dream.interfaces.mcp.offered import OfferedTool, ToolContext, call_of, state_of
 
 Status = Literal["proposed", "reinforced", "stale", "rejected", "promoted"]
 DreamId = Annotated[str, Field(min_length=1, max_length=128, description="Its id, or the beginning of it.")]
+
+Phase = Annotated[bool | None, Field(description="Whether this phase runs; by default unless it is switched off.")]
 
 
 class DreamsOutput(ToolOutput):
@@ -36,6 +38,22 @@ class ResolvedOutput(ToolOutput):
     claims: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
 
 
+class CycleOutput(ToolOutput):
+    """The record of a dreaming cycle; while its status is `running` it is under way."""
+
+    run_id: str
+    status: str
+    created_dreams: int
+
+
+class DreamingStatusOutput(ToolOutput):
+    """How dreams stand."""
+
+    effective_config: dict[str, Any]
+    latest_run: dict[str, Any] | None
+    pending_count: int
+
+
 class HealthOutput(ToolOutput):
     """What is unwell in the memory: how many of each, and the first ids."""
 
@@ -45,6 +63,34 @@ class HealthOutput(ToolOutput):
     contradictions: int
     undecided: int
     listed: dict[str, list[str]]
+
+
+async def dreaming_status(ctx: ToolContext) -> DreamingStatusOutput:
+    """Tell the configuration in force, the latest dream, and how many proposals and hypotheses wait."""
+    return DreamingStatusOutput(**await dreaming_status_json(call_of(ctx).services))
+
+
+async def run_dreaming_cycle(
+    ctx: ToolContext,
+    max_outputs: Annotated[int | None, Field(ge=1, le=50, description="New hypotheses at most.")] = None,
+    reflect_enabled: Phase = None,
+    reevaluate_enabled: Phase = None,
+    dream_enabled: Phase = None,
+) -> CycleOutput:
+    """Look after hypotheses now: count what is unwell, re-evaluate those there are, propose new ones; nothing else.
+
+    A whole dream is `run_dream`.
+    """
+    call, desk = call_of(ctx), state_of(ctx).run_desk
+    report = await desk.begin(
+        call,
+        run=call.services.hypotheses.run,
+        reflect=reflect_enabled,
+        re_evaluate=reevaluate_enabled,
+        hypotheses=dream_enabled,
+        max_outputs=max_outputs,
+    )
+    return CycleOutput(**cycle_json(await desk.ended(call, report)))
 
 
 async def list_dreams(
@@ -85,6 +131,8 @@ async def reflect_memories(ctx: ToolContext) -> HealthOutput:
 
 
 HYPOTHESIS_TOOLS: Final = (
+    OfferedTool(dreaming_status, "Status of dreaming (Dense-Mem)", Right.READ),
+    OfferedTool(run_dreaming_cycle, "Look after hypotheses (Dense-Mem)", Right.WRITE),
     OfferedTool(list_dreams, "List hypotheses (Dense-Mem)", Right.READ),
     OfferedTool(get_dream, "Show a hypothesis (Dense-Mem)", Right.READ),
     OfferedTool(resolve_dream_feedback, "Decide about a hypothesis (Dense-Mem)", Right.REVIEW, destroys=True),

@@ -9,10 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from agentcore.domain.access import Right
 from agentcore.domain.capability import Capability
 from agentcore.domain.memory import Trust
+from dream.interfaces.dream_shapes import related_json
 from dream.interfaces.mcp.offered import OfferedTool, ToolContext, call_of
 
 Query = Annotated[str, Field(min_length=1, max_length=1_000, description="What you want to know, in likely words.")]
 EntryId = Annotated[str, Field(min_length=1, max_length=64, description="The id, as recall gives it.")]
+_RELATED: Final = 3
+"""Hypotheses beside an answer."""
 
 
 class ToolOutput(BaseModel):
@@ -39,6 +42,8 @@ class RecallResultsOutput(ToolOutput):
     """Memories that answer, the best first, under Dense-Mem's name."""
 
     results: list[dict[str, Any]]
+    related_dreams: list[dict[str, Any]]
+    """Hypotheses that have to do with it: unproven, and no memories."""
 
 
 class TurnContextOutput(ToolOutput):
@@ -113,8 +118,13 @@ async def recall_memory(
     query: Query,
     limit: Annotated[int, Field(ge=1, le=20, description="How many at most.")] = 10,
 ) -> RecallResultsOutput:
-    """Search what is known, as `recall` does, under Dense-Mem's names."""
-    return RecallResultsOutput(results=(await _agent_tool(ctx, "recall", query=query, k=limit))["memories"])
+    """Search what is known, as `recall` does, under Dense-Mem's names.
+
+    `related_dreams` are guesses that nobody has confirmed: something to ask your user about, never a memory.
+    """
+    found = (await _agent_tool(ctx, "recall", query=query, k=limit))["memories"]
+    beside = await call_of(ctx).services.hypotheses.related(query, [one["id"] for one in found], limit=_RELATED)
+    return RecallResultsOutput(results=found, related_dreams=related_json(beside))
 
 
 async def forget(

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from agentcore.errors import AgentcoreError
 from dream.interfaces.release import installed_version
 from dream.interfaces.rest import (
+    claims,
     conversations,
     desk,
     erasures,
@@ -35,6 +36,7 @@ _PARTS = (
     skills,
     runs,
     hypotheses,
+    claims,
     review,
     desk,
     workspace,

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
+from agentcore.domain.claim import LONGEST_PART
+from agentcore.domain.hypothesis import LONGEST_FEEDBACK
 from agentcore.domain.off_limits import LONGEST_TOPIC
 from agentcore.hosting.checks import MAX_NAME
 
@@ -237,3 +239,35 @@ class NewCardLine(Body):
     line: Annotated[str, Field(min_length=1, max_length=300, json_schema_extra=CARD_LINE)]
     replaces: Annotated[str, Field(min_length=1, max_length=300)] | None = None
     why: Annotated[str, Field(min_length=1, max_length=2_000, json_schema_extra=VISIBLE)] | None = None
+
+
+class CycleAsked(Body):
+    """Which phases of a dreaming cycle run; one that is not named does unless the options switch it off by its name."""
+
+    reflect_enabled: bool | None = None
+    reevaluate_enabled: bool | None = None
+    dream_enabled: bool | None = None
+    max_outputs: Annotated[int, Field(ge=1, le=50), WHOLE] | None = None
+
+
+class DreamDecision(Body):
+    """What a person decided about a hypothesis, in their words; `promote_candidate` needs these."""
+
+    decision: Literal["reinforce", "stale", "reject", "promote_candidate"]
+    feedback: Annotated[str, Field(min_length=1, max_length=LONGEST_FEEDBACK, json_schema_extra=VISIBLE)] | None = None
+
+
+_Part = Annotated[str, Field(min_length=1, max_length=LONGEST_PART, json_schema_extra=NAME)]
+
+
+class NewClaim(Body):
+    """What a memory or a turn says: subject, predicate and object, with the words that say it."""
+
+    subject: _Part
+    predicate: _Part
+    object: _Part
+    source: Annotated[str, Field(max_length=80, pattern=r"^(entry|turn):\S+$")]
+    quote: Text | None = None
+    negated: bool = False
+    when: Annotated[str, Field(max_length=100, json_schema_extra=SUBJECT_TIME)] | None = None
+    confidence: Annotated[float, Field(ge=0, le=1)] = 0.9

@@ -11,8 +11,10 @@ from agentcore.hosting.amend import MemoryChanges
 from agentcore.hosting.checks import MAX_NAME
 from agentcore.hosting.recall_filters import RecallFilters
 from agentcore.hosting.remember import MemoryFields
+from agentcore.recall.related_hypotheses import MOST_RELATED
 from dream.domain.report import RunKind
 from dream.interfaces.documents import forgotten_json, hit_json
+from dream.interfaces.dream_shapes import related_json
 from dream.interfaces.rest.bodies import NAME, SUBJECT_TIME, Instant, MemoryChange, NewMemory, ReasonRequest
 from dream.interfaces.rest.replies import answers, guarded, once, reply
 from dream.interfaces.rest.requests import (
@@ -108,6 +110,7 @@ async def search(
     session_id: Annotated[
         str | None, Query(min_length=1, max_length=MAX_NAME, json_schema_extra=NAME, description="Whose need it is.")
     ] = None,
+    related_dreams: Annotated[int, Query(ge=0, le=MOST_RELATED, description="How many hypotheses beside them.")] = 0,
     explain: Annotated[bool, Query(description="Say how each score came about; then nothing counts as used.")] = False,
 ) -> Response:
     """Find the memories that answer a question best."""
@@ -122,9 +125,12 @@ async def search(
     memory = call.services.memory
     if explain:
         explained = await memory.explain(query, k, **conditions)
-        return reply({"query": query, "hits": [hit_json(hit, why) for hit, why in explained]})
-    hits = await memory.recall(query, k, session_id=session_id, **conditions)
-    return reply({"query": query, "hits": [hit_json(hit, None) for hit in hits]})
+    else:
+        explained = [(hit, None) for hit in await memory.recall(query, k, session_id=session_id, **conditions)]
+    ids = [hit.entry.id for hit, _ in explained]
+    beside = await call.services.hypotheses.related(query, ids, limit=related_dreams) if related_dreams else ()
+    hits = [hit_json(hit, why) for hit, why in explained]
+    return reply({"query": query, "hits": hits, "related_dreams": related_json(beside)})
 
 
 @router.get("/{memory_id}", responses=answers(MemoryResponse, ETag=_TAG))

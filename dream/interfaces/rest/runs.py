@@ -42,8 +42,8 @@ async def start_run(
     only = await once_of(request, call, key)
 
     async def work() -> Response:
-        options = {"plan": body.plan, "max_outputs": body.max_outputs}
-        return await _begun(call, await desk.begin(call, passes=body.passes, on_begin=only.keep_begun, **options))
+        options: dict[str, Any] = {"passes": body.passes, "plan": body.plan, "max_outputs": body.max_outputs}
+        return await _begun(call, await desk.begin(call, on_begin=only.keep_begun, **options))
 
     async def again(records: Records) -> Response:
         report = await _report(call, records[0][1])

@@ -1,4 +1,4 @@
-"""Serves how a scope stands: status, schedule, switches, off-limits topics, usage, options, and Dense-Mem's routes."""
+"""Serves how a scope stands: status, schedule, switches, off-limits topics, usage and options."""
 
 from typing import Annotated, Final, Literal, cast
 
@@ -10,14 +10,13 @@ from agentcore.errors import UnknownRecordError
 from agentcore.hosting.switches import UNCHANGED, Setting
 from agentcore.stores.acting import acting_as
 from dream.domain.usage import EVERYTHING, UsageKey
-from dream.interfaces.documents import dreaming_status_json, run_json, usage_json
+from dream.interfaces.documents import usage_json
 from dream.interfaces.rest.bodies import Instant, SwitchChange, TopicWords
 from dream.interfaces.rest.replies import answers, once, reply
 from dream.interfaces.rest.requests import (
     PREFIX,
     Administering,
     IdempotencyKey,
-    Limit,
     Reading,
     RecordId,
     Writing,
@@ -25,12 +24,10 @@ from dream.interfaces.rest.requests import (
     host_of,
 )
 from dream.interfaces.rest.shapes import (
-    DreamingStatus,
     DreamRequested,
     OptionsResponse,
     PausedResponse,
     RemovedTopic,
-    RunPage,
     ScheduleResponse,
     ScopesResponse,
     StatusResponse,
@@ -160,19 +157,6 @@ async def get_usage(
 async def get_options(call: Reading) -> Response:
     """Return every option of dreams in force, and who said so."""
     return reply({"options": [one.to_json() for one in call.services.dreams.effective_options()]})
-
-
-@router.get("/dreaming/status", tags=["dreaming"], responses=answers(DreamingStatus))
-async def dreaming_status(call: Reading) -> Response:
-    """Return options in force with their source, the latest run, and how many proposals wait."""
-    return reply(await dreaming_status_json(call.services.dreams))
-
-
-@router.get("/dreaming/runs", tags=["dreaming"], responses=answers(RunPage))
-async def dreaming_runs(call: Reading, limit: Limit = 20) -> Response:
-    """List the newest runs."""
-    found = await call.services.dreams.runs(limit=limit)
-    return reply({"runs": [await run_json(call.services.dreams, one) for one in found], "next_cursor": None})
 
 
 @router.get("/off-limits", tags=["off-limits"], responses=answers(TopicsResponse))

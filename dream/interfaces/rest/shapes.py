@@ -49,6 +49,8 @@ class HitsResponse(ResponseBody):
 
     query: str
     hits: list[HitResponse]
+    related_dreams: list[dict[str, Any]]
+    """Hypotheses that have to do with it, as many as were asked for: unproven, and no memory."""
 
 
 class HistoryResponse(ResponseBody):
@@ -359,12 +361,58 @@ class DreamResponse(ResponseBody):
     data: dict[str, Any]
 
 
-class DreamingStatus(ResponseBody):
-    """Options in force with their source, the latest run, and how many proposals wait."""
+class CycleResponse(ResponseBody):
+    """One dream as Dense-Mem's record of a cycle."""
+
+    data: dict[str, Any]
+
+
+class CyclesResponse(ResponseBody):
+    """The newest dreams as Dense-Mem's records of cycles."""
+
+    data: list[dict[str, Any]]
+
+
+class ResolutionResponse(ResponseBody):
+    """A hypothesis as decided, the words that confirmed it as they are kept, and what the gates said of each claim."""
+
+    data: dict[str, Any]
+
+
+class StandingOfDreams(ResponseBody):
+    """The configuration in force, the latest dream, and how many proposals and hypotheses wait."""
 
     effective_config: dict[str, Any]
     latest_run: dict[str, Any] | None
     pending_count: int
+
+
+class DreamingStatus(ResponseBody):
+    """How the dreams of a scope stand, in Dense-Mem's envelope."""
+
+    data: StandingOfDreams
+
+
+class ClaimsResponse(ResponseBody):
+    """Claims, the oldest first."""
+
+    claims: list[dict[str, Any]]
+
+
+class ClaimResponse(ResponseBody):
+    """A claim as it stands."""
+
+    claim: dict[str, Any]
+
+
+class GateResponse(ResponseBody):
+    """A claim as its gate left it: what the gate says, and the fact or the question that came of it."""
+
+    claim: dict[str, Any]
+    outcome: str
+    reason: str
+    fact_id: str | None
+    question_id: str | None
 
 
 class ProblemDocument(ResponseBody):

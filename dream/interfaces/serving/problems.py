@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from agentcore.errors import (
     AgentcoreError,
+    ForbiddenTransitionError,
     HostNotStartedError,
     InvalidInputError,
     LeaseLostError,
@@ -23,6 +24,7 @@ from agentcore.errors import (
 from agentcore.llm.errors import ChatError
 from dream.errors import (
     AnsweredQuestionError,
+    LostSourceError,
     NoModelError,
     NotAdmittedError,
     NothingToRestoreError,
@@ -60,6 +62,8 @@ _STATUSES: Mapping[type[BaseException], int] = {
     UnknownPassError: 404,
     ServiceMissingError: 404,
     StaleVersionError: 409,
+    ForbiddenTransitionError: 409,
+    LostSourceError: 409,
     LeaseLostError: 409,
     RetiredEntryError: 409,
     NotAdmittedError: 409,

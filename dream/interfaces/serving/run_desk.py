@@ -1,7 +1,7 @@
 """Runs the dreams that clients ask for, and tells how runs get on."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Collection
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Final, TypeAlias
@@ -21,6 +21,8 @@ from dream.stores import dream_stores
 
 OnBegin: TypeAlias = Callable[[UnitOfWork, str], None]
 """Called in the transaction that opens a run, with its id."""
+RunCall: TypeAlias = Callable[..., Awaitable[RunReport]]
+"""Runs a dream; takes `on_begin` and what else whoever asks gives it."""
 
 _DONE: Final = "done"
 _LOOK: Final = timedelta(milliseconds=50)
@@ -37,11 +39,11 @@ class _Running(BackgroundService):
     """One dream that a client asked for; goes on when the client is gone."""
 
     def __init__(
-        self, call: ScopedCall, passes: Collection[str] | None, on_begin: OnBegin | None, options: dict[str, Any]
+        self, call: ScopedCall, run: RunCall | None, on_begin: OnBegin | None, options: dict[str, Any]
     ) -> None:
         super().__init__(name=f"asked-dream-{call.scope}", on_failure=WorkerFailure.KEEP_RUNNING)
         self._call = call
-        self._passes = passes
+        self._run = run or call.services.dreams.run
         self._on_begin = on_begin
         self._options = options
         self._loop = asyncio.get_running_loop()
@@ -49,10 +51,9 @@ class _Running(BackgroundService):
         self.report: asyncio.Future[RunReport] = self._loop.create_future()
 
     async def run(self) -> None:
-        dreams = self._call.services.dreams
         try:
             with acting_as(self._call.caller.actor):
-                report = await dreams.run(passes=self._passes, on_begin=self._begin, **self._options)
+                report = await self._run(on_begin=self._begin, **self._options)
         except asyncio.CancelledError:
             self.report.cancel()
             raise
@@ -130,7 +131,7 @@ class RunDesk:
         self,
         call: ScopedCall,
         *,
-        passes: Collection[str] | None = None,
+        run: RunCall | None = None,
         on_begin: OnBegin | None = None,
         **options: Any,
     ) -> RunReport:
@@ -138,15 +139,15 @@ class RunDesk:
 
         Args:
             call: Who asks, and of whose memory.
-            passes: Only these; all enabled ones by default.
+            run: What runs it; `Dreams.run` by default.
             on_begin: Called in the transaction that opens the run, with its id.
-            options: More for `Dreams.run`.
+            options: More for *run*.
 
         Raises:
             Problem: somebody dreams on the scope already, or its dreams are paused.
         """
         self._running = {one for one in self._running if not one.report.done()}
-        running = _Running(call, passes, on_begin, options)
+        running = _Running(call, run, on_begin, options)
         await running.start()
         self._running.add(running)
         await asyncio.wait({running.run_id, running.report}, return_when=asyncio.FIRST_COMPLETED)
@@ -161,13 +162,13 @@ class RunDesk:
             raise await self._deferred(call, report)
         return report
 
-    async def gone_on(self, call: ScopedCall, report: RunReport, *, passes: Collection[str] | None = None) -> RunReport:
+    async def gone_on(self, call: ScopedCall, report: RunReport, **begun: Any) -> RunReport:
         """Go on with a dream that was cut off, unless somebody does already, and return its report as it is then.
 
         Args:
             call: Who asks, and of whose memory.
             report: What is known of it.
-            passes: What it was begun with.
+            begun: What it was begun with.
         """
 
         def only_that(_: UnitOfWork, run_id: str) -> None:
@@ -175,7 +176,7 @@ class RunDesk:
                 raise NotAdmittedError(reason="over already")
 
         with suppress(Problem):
-            await self.begin(call, passes=passes, on_begin=only_that)
+            await self.begin(call, on_begin=only_that, **begun)
         return await call.services.dreams.report(report.run_id)
 
     async def ended(self, call: ScopedCall, report: RunReport) -> RunReport:

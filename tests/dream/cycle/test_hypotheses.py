@@ -34,6 +34,8 @@ from agentcore.recall.related_hypotheses import RelatedHypotheses
 from agentcore.testing import ManualClock
 from dream.cycle.hypotheses import Resolution
 from dream.domain.claim_gate import GateOutcome
+from dream.domain.declaration import Preset
+from dream.domain.report import PassOutcome, RunReport
 from dream.errors import LostSourceError
 from dream.interfaces.exchange.export import export_scope
 from dream.interfaces.exchange.importer import import_file
@@ -83,6 +85,24 @@ async def test_a_pair_that_shares_something_rare_is_proposed_once_as_a_question(
         world.clock.advance(timedelta(days=1))
         await world.dreams.run()
     assert [one.id for one in await told(world)] == [found.id]
+
+
+def phases(report: RunReport) -> list[str]:
+    return [one.name for one in report.passes if one.outcome is not PassOutcome.SKIPPED]
+
+
+@pytest.mark.parametrize("preset", list(Preset))
+async def test_a_cycle_runs_exactly_its_three_phases_whatever_the_preset(world: World, preset: Preset):
+    world.options = DreamOptions.preset(preset)
+    await world.add(HIVES, HIVES)
+    report = await world.dreams.hypotheses.run()
+    assert phases(report) == ["reflect", "re-evaluate", "hypotheses"]
+    assert len(await world.active()) == 2, "no other pass folds the two"
+    world.options = DreamOptions.model_validate({"modes": {"reflect": "off"}})
+    report = await world.dreams.hypotheses.run()
+    assert phases(report) == ["re-evaluate", "hypotheses"]
+    report = await world.dreams.hypotheses.run(reflect=True, re_evaluate=False, hypotheses=False)
+    assert phases(report) == ["reflect"]
 
 
 async def test_no_hypothesis_is_found_by_recall(world: World):

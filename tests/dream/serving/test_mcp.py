@@ -60,7 +60,7 @@ async def drive_every_tool(client: mcp.Client) -> None:
     why = await call("why", id=made["id"])
     assert why["writes"][0]["action"] == "added"
     assert (await call("plan"))["plan_id"]
-    run = await call("run_dreaming_cycle", max_outputs=5)
+    run = await call("run_dream", max_outputs=5)
     assert run["state"] == "finished"
     assert (await call("show_run", run_id=run["run_id"]))["run_id"] == run["run_id"]
     assert (await call("undo_run", run_id=run["run_id"]))["kind"] == "undo"
@@ -69,7 +69,7 @@ async def drive_every_tool(client: mcp.Client) -> None:
     assert (await call("confirm_memory", id=made["id"], why="She said so."))["kind"] == "edit"
     await call("remember", content="Ben plays the trombone in the Lisbon harbour orchestra on Fridays")
     await call("remember", content="Ben plays the trombone in the Lisbon harbour orchestra on Mondays")
-    await call("run_dreaming_cycle")
+    await call("run_dream")
     (question,) = (await call("questions"))["questions"]
     await call("answer_question", question_id=question["id"], how="distinct", why="He plays on both.")
     assert (await call("questions"))["questions"] == []
@@ -83,8 +83,9 @@ async def drive_every_tool(client: mcp.Client) -> None:
     assert (await call("say_in_session", session_id="trip", content="We meet at nine."))["observers"] == []
     assert (await call("leave_session", session_id="trip", peer="agent"))["peers"] == []
     cycle = await call("run_dreaming_cycle", reflect_enabled=True, reevaluate_enabled=False)
-    ran = {one["name"] for one in cycle["passes"] if one["outcome"] != "skipped"}
-    assert ran == {"reflect", "hypotheses"}
+    assert (cycle["reflect_ran"], cycle["reevaluate_ran"], cycle["dream_ran"]) == (True, False, True)
+    passes = [one for one in (await call("show_run", run_id=cycle["run_id"]))["passes"] if one["outcome"] != "skipped"]
+    assert {one["name"] for one in passes} == {"reflect", "hypotheses"}
     assert (await call("list_dreams", status="proposed"))["dreams"] == []
     assert (await call("reflect_memories"))["undecided"] == 0
     for tool, more in (("get_dream", {}), ("resolve_dream_feedback", {"decision": "reject"})):
@@ -129,7 +130,7 @@ async def test_every_tool_says_what_it_takes_gives_and_does(tmp_path: Path):
         assert all(one.get("description") for one in taken.values()), tool.name
         assert tool.annotations.read_only_hint or tool.name in {
             "remember", "forget", "edit_document", "plan", "undo_run", "schedule_dream", "run_dreaming_cycle",
-            "answer_question", "confirm_memory", "review", "set_card_line", "remove_card_line",
+            "run_dream", "answer_question", "confirm_memory", "review", "set_card_line", "remove_card_line",
             "resolve_dream_feedback", "join_session", "leave_session", "say_in_session",
         }  # fmt: skip
 
@@ -171,7 +172,7 @@ async def test_what_a_tool_says_names_tools_and_no_commands(tmp_path: Path):
             await refused(client, "review", action="approve", proposals=["none"]),
         ]
         await server.client.post("/api/v1/schedule/pause")
-        paused = await refused(client, "run_dreaming_cycle")
+        paused = await refused(client, "run_dream")
         assert "(paused: whoever runs the server lifts it)" in paused
         assert "with the tool `schedule_dream`" in paused
         rested = (await server.client.get("/api/v1/questions/none")).json()["detail"]
@@ -205,7 +206,7 @@ async def test_resources_and_the_prompt_are_there(tmp_path: Path):
         await done(client, "edit_document", text="Ana likes tea.")
         text = (await client.read_resource("dream://documents/MEMORY.md")).contents[0].text
         assert "Ana likes tea." in text
-        run = await done(client, "run_dreaming_cycle")
+        run = await done(client, "run_dream")
         newest = (await client.read_resource("dream://runs/newest")).contents[0].text
         assert run["run_id"] in newest
         assert run["run_id"] in (await client.read_resource(f"dream://runs/{run['run_id']}")).contents[0].text

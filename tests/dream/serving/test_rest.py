@@ -251,9 +251,9 @@ async def test_a_scope_is_told_switched_paused_and_asked_to_dream(server: Served
     assert (await client.get("/api/v1/usage")).json()["total"]["calls"] == 0
     sources = {one["source"] for one in (await client.get("/api/v1/options")).json()["options"]}
     assert "default" in sources
-    status = (await client.get("/api/v1/dreaming/status")).json()
+    status = (await client.get("/api/v1/dreaming/status")).json()["data"]
     assert set(status) == {"effective_config", "latest_run", "pending_count"}
-    assert status["effective_config"]["enabled"] == {"value": True, "source": "default"}
+    assert status["effective_config"]["enabled"] is True
 
 
 async def test_what_was_said_is_listed_and_gives_a_turn_its_context(server: Served):

@@ -132,6 +132,7 @@ def _arguments(ids: dict[str, list[str]]) -> dict[str, dict[str, Any]]:
         "say_in_session": {"session_id": _SECRET, "content": "Ana likes tea"},
         "dreaming_status": {},
         "run_dreaming_cycle": {},
+        "run_dream": {},
         "list_dreams": {},
         "get_dream": {"dream_id": entry},
         "resolve_dream_feedback": {"dream_id": entry, "decision": "reject"},
