@@ -1,10 +1,11 @@
 """Finds hypotheses that have to do with a query or its results: a lane beside recall, never part of its results."""
 
 import logging
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from heapq import nlargest
 from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.hypothesis import Hypothesis
@@ -26,6 +27,8 @@ _RARE_SHARE: Final = 40
 _OF_SOURCES: Final = 0.4
 _OF_WORDS: Final = 0.3
 _OF_RANK: Final = 0.2
+_ROUNDED: Final = 1e-4
+"""Scores that differ by less may be told as equal."""
 
 
 @dataclass(slots=True)
@@ -34,11 +37,14 @@ class _Visible:
 
     revision: int = -1
     by_id: dict[str, Hypothesis] = field(default_factory=dict[str, Hypothesis])
+    ranks: dict[str, float] = field(default_factory=dict[str, float])
+    """What their likelihood and confidence give of a score."""
     by_term: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     by_source: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
     def put(self, one: Hypothesis, terms: Iterable[str]) -> None:
         self.by_id[one.id] = one
+        self.ranks[one.id] = _OF_RANK * (one.likelihood + one.confidence) / 2
         for term in terms:
             self.by_term.setdefault(term, set()).add(one.id)
         for ref in one.source_refs:
@@ -46,6 +52,7 @@ class _Visible:
 
     def drop(self, hypothesis_id: str) -> None:
         if self.by_id.pop(hypothesis_id, None) is not None:
+            del self.ranks[hypothesis_id]
             for table in (self.by_term, self.by_source):
                 for holders in table.values():
                     holders.discard(hypothesis_id)
@@ -78,17 +85,18 @@ class RelatedHypotheses:
             results: Ids of the entries that answer it.
             limit: How many at most; never more than 20.
         """
+        limit = min(limit, MOST_RELATED)
         if limit < 1:
             return ()
         at_hand = self._known.get(scope)
         if at_hand is not None and at_hand.revision == self._reached(scope):
-            return self._ranked(at_hand, query, results)[: min(limit, MOST_RELATED)]
+            return self._ranked(at_hand, query, results, limit)
         try:
             visible = await self._storage.read(scope, lambda view: self._current(view, scope))
         except AgentcoreError as error:
             _log.warning("related_hypotheses_unread", extra={"scope": str(scope), "error": type(error).__name__})
             return ()
-        return self._ranked(visible, query, results)[: min(limit, MOST_RELATED)]
+        return self._ranked(visible, query, results, limit)
 
     def _current(self, view: ReadView, scope: Scope) -> _Visible:
         visible = self._known.pop(scope, None) or _Visible()
@@ -121,27 +129,23 @@ class RelatedHypotheses:
     def _terms(self, one: Hypothesis) -> set[str]:
         return set(self._tokenizer.tokens(f"{one.hypothesis} {one.what_if}"))
 
-    def _ranked(self, visible: _Visible, query: str, results: Collection[str]) -> tuple[RelatedHypothesis, ...]:
+    def _ranked(
+        self, visible: _Visible, query: str, results: Collection[str], limit: int
+    ) -> tuple[RelatedHypothesis, ...]:
         rare = max(_LEAST_RARE, len(visible.by_id) // _RARE_SHARE)
-        asked = {term: visible.by_term.get(term, ()) for term in self._tokenizer.query_tokens(query)}
-        words: dict[str, float] = {}
-        for holders in asked.values():
-            if 0 < len(holders) <= rare:
-                for name in holders:
-                    words[name] = words.get(name, 0.0) + 1.0
-        shared: dict[str, float] = {}
+        words, shared = Counter[str](), Counter[str]()
+        for term in set(self._tokenizer.query_tokens(query)):
+            holders = visible.by_term.get(term, ())
+            if len(holders) <= rare:
+                words.update(holders)
         for entry_id in results:
-            for name in visible.by_source.get(entry_id, ()):
-                shared[name] = shared.get(name, 0.0) + 1.0
-        found = [
-            RelatedHypothesis(one, round(self._score(one, shared.get(name, 0.0), words.get(name, 0.0)), 4))
-            for name in {*words, *shared}
-            if (one := visible.by_id.get(name)) is not None
-        ]
-        return tuple(sorted(found, key=lambda one: (-one.score, one.hypothesis.id)))
-
-    @staticmethod
-    def _score(one: Hypothesis, shared: float, words: float) -> float:
-        part = shared / len(one.source_refs)
-        ranks = (one.likelihood + one.confidence) / 2
-        return _OF_SOURCES * part + _OF_WORDS * min(1.0, words / 2) + _OF_RANK * ranks
+            shared.update(visible.by_source.get(entry_id, ()))
+        ranks = visible.ranks
+        scores = {name: ranks[name] + _OF_WORDS * min(1.0, count / 2) for name, count in words.items()}
+        for name, count in shared.items():
+            part = count / len(visible.by_id[name].source_refs)
+            scores[name] = scores.get(name, ranks[name]) + _OF_SOURCES * part
+        # Hundreds may hold a word, and few are told: only those near the last of them are put in order.
+        least = min(nlargest(limit, scores.values()), default=0.0) - _ROUNDED
+        near = [(-round(score, 4), name) for name, score in scores.items() if score >= least]
+        return tuple(RelatedHypothesis(visible.by_id[name], -score) for score, name in sorted(near)[:limit])

@@ -1,5 +1,7 @@
 """Finds documents that share rare terms with a document: a common thread, not a likeness."""
 
+from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -44,18 +46,22 @@ def sharing(index: Bm25Index, key: int, *, most: int, limit: int, part_bits: int
             if other >> part_bits != key >> part_bits:
                 met.setdefault(other, {})[term] = holders
     ranked = sorted(met.items(), key=lambda item: (-sum(1.0 / holders for holders in item[1].values()), item[0]))
-    weights = _weights(postings, own)
+    nearest = ranked[:limit]
+    weights, *others = _weights(postings, [own, *(postings.terms_of(postings.slot_of(other)) for other, _ in nearest)])
+    total = sum(weights.values())
     found: list[SharedTerms] = []
-    for other, terms in ranked[:limit]:
-        theirs = _weights(postings, postings.terms_of(postings.slot_of(other)))
+    for (other, terms), theirs in zip(nearest, others, strict=True):
         shared = sum(weight for term, weight in theirs.items() if term in weights)
-        either = sum(weights.values()) + sum(theirs.values()) - shared
+        either = total + sum(theirs.values()) - shared
         told = ((postings.term(term), holders) for term, holders in terms.items())
         found.append(SharedTerms(other, tuple(sorted(told, key=lambda one: (one[1], one[0]))), shared / either))
     return found
 
 
-def _weights(postings: Postings, terms: Slots) -> dict[int, float]:
-    held = postings.frequencies_of(terms)
-    weights = np.log1p((len(postings) - held + 0.5) / (held + 0.5))
-    return dict(zip(terms.tolist(), weights.tolist(), strict=True))
+def _weights(postings: Postings, documents: Sequence[Slots]) -> list[dict[int, float]]:
+    """Return the weight of each term of each document; looked up at once, since each look costs more than its terms."""
+    every = np.concatenate(documents)
+    held = postings.frequencies_of(every)
+    weights = np.log1p((len(postings) - held + 0.5) / (held + 0.5)).tolist()
+    pairs = zip(every.tolist(), weights, strict=True)
+    return [dict(islice(pairs, len(terms))) for terms in documents]

@@ -4,6 +4,7 @@ import base64
 import binascii
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -16,7 +17,7 @@ from dream.domain.guessing_passes import HYPOTHESES, RE_EVALUATE, REFLECT
 from dream.interfaces.dream_shapes import cycle_json, cycles_json, dream_json, dreaming_status_json, resolution_json
 from dream.interfaces.rest.bodies import CycleAsked, DreamDecision
 from dream.interfaces.rest.replies import answers, carried_out, once, once_of, reply
-from dream.interfaces.rest.requests import PREFIX, IdempotencyKey, Reading, Reviewing, RunDeskOf, Writing
+from dream.interfaces.rest.requests import PREFIX, Cursor, IdempotencyKey, Reading, Reviewing, RunDeskOf, Writing
 from dream.interfaces.rest.shapes import (
     CycleResponse,
     CyclesResponse,
@@ -44,9 +45,9 @@ _INSTANTS: Final[dict[str, Callable[[Hypothesis], datetime | None]]] = {
 @router.get("/dreams", responses=answers(DreamPage))
 async def list_dreams(
     call: Reading,
-    status: Annotated[str | None, Query(max_length=32)] = None,
+    status: Annotated[str | None, Query(max_length=32, json_schema_extra={"enum": [*HypothesisState]})] = None,
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
-    cursor: Annotated[str | None, Query(max_length=300)] = None,
+    cursor: Cursor = None,
     sort: Sort = "created_at",
     direction: Order = "desc",
 ) -> Response:
@@ -118,16 +119,16 @@ async def run_dreaming_cycle(
 ) -> Response:
     """Run the three phases around hypotheses now, and nothing else, whatever the preset says of them."""
     only = await once_of(request, call, key)
-    phases: dict[str, Any] = {
-        "reflect": body.reflect_enabled,
-        "re_evaluate": body.reevaluate_enabled,
-        "hypotheses": body.dream_enabled,
-        "max_outputs": body.max_outputs,
-    }
+    run = partial(
+        call.services.hypotheses.run,
+        reflect=body.reflect_enabled,
+        re_evaluate=body.reevaluate_enabled,
+        hypotheses=body.dream_enabled,
+        max_outputs=body.max_outputs,
+    )
 
     async def work() -> Response:
-        run = call.services.hypotheses.run
-        return _begun(cycle_json(await desk.begin(call, run=run, on_begin=only.keep_begun, **phases)))
+        return _begun(cycle_json(await desk.begin(call, run=run, on_begin=only.keep_begun)))
 
     async def again(records: Records) -> Response:
         report = await call.services.dreams.report(records[0][1])
