@@ -1,16 +1,17 @@
 """Finds hypotheses that have to do with a query or its results: a lane beside recall, never part of its results."""
 
 import logging
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
-from heapq import nlargest
 from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from agentcore.domain.hypothesis import Hypothesis
 from agentcore.domain.scope import Scope
 from agentcore.errors import AgentcoreError
+from agentcore.recall.bm25.arrays import Slots
 from agentcore.recall.results import RelatedHypothesis
 from agentcore.stores.storage import ReadView, Storage
 
@@ -27,35 +28,75 @@ _RARE_SHARE: Final = 40
 _OF_SOURCES: Final = 0.4
 _OF_WORDS: Final = 0.3
 _OF_RANK: Final = 0.2
+_NONE: Final[Slots] = np.empty(0, dtype=np.int64)
+_SPARSE: Final = 100
+"""Empty slots that are never too many."""
 _ROUNDED: Final = 1e-4
 """Scores that differ by less may be told as equal."""
 
 
-@dataclass(slots=True)
 class _Visible:
-    """The hypotheses in sight of one scope, by the words and sources they hold."""
+    """The hypotheses in sight of one scope, each in a slot, by the words and sources they hold.
 
-    revision: int = -1
-    by_id: dict[str, Hypothesis] = field(default_factory=dict[str, Hypothesis])
-    ranks: dict[str, float] = field(default_factory=dict[str, float])
-    """What their likelihood and confidence give of a score."""
-    by_term: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
-    by_source: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    A slot is never used again: one that is empty ranks below everything.
+    """
+
+    def __init__(self) -> None:
+        self.revision = -1
+        self.slots: list[Hypothesis | None] = []
+        self.slot_of: dict[str, int] = {}
+        self._by_term: dict[str, list[int]] = {}
+        self._by_source: dict[str, list[int]] = {}
+        self._arrays: dict[int, Slots] = {}
+        self.ranks = np.empty(0)
+        """By slot, what likelihood and confidence give of a score."""
+        self.parts = np.empty(0)
+        """By slot, what one shared source gives."""
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether most slots are empty."""
+        return len(self.slots) > 2 * len(self.slot_of) + _SPARSE
 
     def put(self, one: Hypothesis, terms: Iterable[str]) -> None:
-        self.by_id[one.id] = one
-        self.ranks[one.id] = _OF_RANK * (one.likelihood + one.confidence) / 2
+        slot = self.slot_of[one.id] = len(self.slots)
+        self.slots.append(one)
         for term in terms:
-            self.by_term.setdefault(term, set()).add(one.id)
+            self._by_term.setdefault(term, []).append(slot)
         for ref in one.source_refs:
-            self.by_source.setdefault(ref.id, set()).add(one.id)
+            self._by_source.setdefault(ref.id, []).append(slot)
 
     def drop(self, hypothesis_id: str) -> None:
-        if self.by_id.pop(hypothesis_id, None) is not None:
-            del self.ranks[hypothesis_id]
-            for table in (self.by_term, self.by_source):
-                for holders in table.values():
-                    holders.discard(hypothesis_id)
+        slot = self.slot_of.pop(hypothesis_id, None)
+        if slot is not None:
+            self.slots[slot] = None
+
+    def reach(self, revision: int) -> None:
+        """Note that all is as of this revision."""
+        told = [
+            (0.0, 0) if one is None else (one.likelihood + one.confidence, len(one.source_refs)) for one in self.slots
+        ]
+        self.ranks = np.array([_OF_RANK * ranks / 2 if refs else -np.inf for ranks, refs in told])
+        self.parts = np.array([_OF_SOURCES / refs if refs else 0.0 for _, refs in told])
+        self._arrays.clear()
+        self.revision = revision
+
+    def holding(self, term: str, most: int) -> Slots:
+        """Return the slots of those that hold a word, none if more than *most* do."""
+        held = self._by_term.get(term, ())
+        return self._array(held) if len(held) <= most else _NONE
+
+    def resting_on(self, source_id: str) -> Slots:
+        """Return the slots of those that rest on a record."""
+        return self._array(self._by_source.get(source_id, ()))
+
+    def _array(self, slots: Sequence[int]) -> Slots:
+        if not slots:
+            return _NONE
+        found = self._arrays.get(id(slots))
+        if found is None:
+            found = self._arrays[id(slots)] = np.array(slots, dtype=np.int64)
+        return found
 
 
 class RelatedHypotheses:
@@ -99,10 +140,12 @@ class RelatedHypotheses:
         return self._ranked(visible, query, results, limit)
 
     def _current(self, view: ReadView, scope: Scope) -> _Visible:
-        visible = self._known.pop(scope, None) or _Visible()
-        self._known[scope] = visible
+        # Nobody else finds it while it is brought up to date: whoever asks meanwhile makes one of their own.
+        known = self._known.pop(scope, None)
+        visible = _Visible() if known is None or known.is_sparse else known
         if visible.revision != view.revision:
             self._follow(view, visible)
+        self._known[scope] = visible
         while len(self._known) > _SCOPES:
             self._known.popitem(last=False)
         return visible
@@ -112,12 +155,12 @@ class RelatedHypotheses:
             visible.drop(one.id)
             if one.is_visible:
                 visible.put(one, self._terms(one))
-        if len(visible.by_id) != view.hypotheses.visible_count():
+        if len(visible.slot_of) != view.hypotheses.visible_count():
             # Some are gone for good, which leaves no row behind.
-            there = view.hypotheses.existing(list(visible.by_id))
-            for gone in visible.by_id.keys() - there:
+            there = view.hypotheses.existing(list(visible.slot_of))
+            for gone in visible.slot_of.keys() - there:
                 visible.drop(gone)
-        visible.revision = view.revision
+        visible.reach(view.revision)
 
     @cached_property
     def _tokenizer(self) -> "Tokenizer":
@@ -132,20 +175,23 @@ class RelatedHypotheses:
     def _ranked(
         self, visible: _Visible, query: str, results: Collection[str], limit: int
     ) -> tuple[RelatedHypothesis, ...]:
-        rare = max(_LEAST_RARE, len(visible.by_id) // _RARE_SHARE)
-        words, shared = Counter[str](), Counter[str]()
-        for term in set(self._tokenizer.query_tokens(query)):
-            holders = visible.by_term.get(term, ())
-            if len(holders) <= rare:
-                words.update(holders)
-        for entry_id in results:
-            shared.update(visible.by_source.get(entry_id, ()))
-        ranks = visible.ranks
-        scores = {name: ranks[name] + _OF_WORDS * min(1.0, count / 2) for name, count in words.items()}
-        for name, count in shared.items():
-            part = count / len(visible.by_id[name].source_refs)
-            scores[name] = scores.get(name, ranks[name]) + _OF_SOURCES * part
+        rare = max(_LEAST_RARE, len(visible.slot_of) // _RARE_SHARE)
+        words = [visible.holding(term, rare) for term in set(self._tokenizer.query_tokens(query))]
+        sources = [visible.resting_on(one) for one in results]
+        said, shared = (np.bincount(_joined(held), minlength=len(visible.slots)) for held in (words, sources))
+        slots = np.flatnonzero(said + shared)
+        if not len(slots):
+            return ()
+        of_words = _OF_WORDS * np.minimum(1.0, said[slots] / 2)
+        scores = visible.ranks[slots] + of_words + visible.parts[slots] * shared[slots]
         # Hundreds may hold a word, and few are told: only those near the last of them are put in order.
-        least = min(nlargest(limit, scores.values()), default=0.0) - _ROUNDED
-        near = [(-round(score, 4), name) for name, score in scores.items() if score >= least]
-        return tuple(RelatedHypothesis(visible.by_id[name], -score) for score, name in sorted(near)[:limit])
+        last = max(0, len(slots) - limit)
+        near = np.flatnonzero(scores >= np.partition(scores, last)[last] - _ROUNDED)
+        told: list[tuple[int, float]] = list(zip(slots[near].tolist(), scores[near].tolist(), strict=True))
+        there = ((visible.slots[slot], score) for slot, score in told)
+        found = [RelatedHypothesis(one, round(score, 4)) for one, score in there if one is not None]
+        return tuple(sorted(found, key=lambda one: (-one.score, one.hypothesis.id))[:limit])
+
+
+def _joined(held: Sequence[Slots]) -> Slots:
+    return np.concatenate([_NONE, *held])
