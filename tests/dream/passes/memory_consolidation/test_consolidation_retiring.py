@@ -165,9 +165,12 @@ async def test_a_correction_by_the_same_speaker_minutes_later_holds(world: World
     assert (codes(report), contents(await world.active())) == ([], {new.content})
 
 
-async def test_of_two_dated_facts_told_on_one_day_the_one_about_the_later_time_holds(world: World):
-    old = world.entry("The room costs 60 euros.", subject_time=SubjectTime.parse("2023"))
-    new = world.entry("The room costs 72 euros.", subject_time=SubjectTime.parse("2024"))
+@pytest.mark.parametrize(("then", "since"), [("2023", "2024"), ("2024-03", "2024-05"), ("2023", "2024-05-02")])
+async def test_of_two_dated_facts_told_on_one_day_the_one_about_the_later_time_holds(
+    world: World, then: str, since: str
+):
+    old = world.entry("The room costs 60 euros.", subject_time=SubjectTime.parse(then))
+    new = world.entry("The room costs 72 euros.", subject_time=SubjectTime.parse(since))
     await world.add(old, new)
     report, _ = await dream(world, supersede(old.content, new.content))
     assert (codes(report), contents(await world.active())) == ([], {new.content})
