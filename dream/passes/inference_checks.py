@@ -5,14 +5,13 @@ or with another number would be no check here: it may follow from what the call 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from math import log, sqrt
 from typing import Final
 
 from dream.domain.verification import Assertion, EvidenceLine
-from dream.passes.reader_checks import CANARIES, CONTROLS, ReaderChecks, letters_of, rows_of
+from dream.passes.reader_checks import CANARIES, CONTROLS, AlikeExamples, ReaderChecks, letters_of, rows_of
 
 INFERENCE_FILE: Final = "verify-inference-checks.json"
 
@@ -28,8 +27,8 @@ class _ConclusionExample:
 
 
 @cache
-def _known() -> tuple[_ConclusionExample, ...]:
-    return tuple(
+def _known() -> AlikeExamples[_ConclusionExample]:
+    return AlikeExamples(
         _ConclusionExample(
             tuple(row["records"]),
             row["true"],
@@ -40,33 +39,15 @@ def _known() -> tuple[_ConclusionExample, ...]:
     )
 
 
-@cache
-def _weights() -> tuple[tuple[_ConclusionExample, Mapping[str, float]], ...]:
-    """Return how much each pair of letters speaks for an example: the rarer among the examples, the more."""
-    known = _known()
-    common = Counter(pair for one in known for pair in one.letters)
-    told: list[tuple[_ConclusionExample, Mapping[str, float]]] = []
-    for one in known:
-        rare = {pair: log(1 + len(known) / common[pair]) for pair in one.letters}
-        length = sqrt(sum((one.letters[pair] * weight) ** 2 for pair, weight in rare.items()))
-        told.append((one, {pair: one.letters[pair] * weight**2 / length for pair, weight in rare.items()}))
-    return tuple(told)
-
-
 @lru_cache(maxsize=64)
 def _most_alike(asked: tuple[Assertion, ...]) -> _ConclusionExample:
     """Return the example in the language of a call: the state of an exchange is worked out anew for each round."""
-    letters = letters_of([*(one.text for one in asked), *(line.text for one in asked for line in one.evidence)])
-
-    def likeness(weights: Mapping[str, float]) -> float:
-        return sum(count * weights[pair] for pair, count in letters.items() if pair in weights)
-
-    return max(_weights(), key=lambda one: likeness(one[1]))[0]
+    return _known().most_alike(asked)
 
 
 def true_conclusions() -> frozenset[str]:
     """Return the conclusions of the file that follow, for readers that can only compare words."""
-    return frozenset(one.true for one in _known())
+    return frozenset(one.true for one in _known().known)
 
 
 def inference_checks_of(asked: Sequence[Assertion], number: int) -> ReaderChecks:

@@ -6,13 +6,13 @@ of these is safe, they come from a file of short examples, in the language that 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from math import log, sqrt
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import orjson
 import regex
@@ -22,6 +22,7 @@ from agentcore.recall import Tokenizer
 from dream.domain.verification import Assertion, EvidenceLine
 from dream.guards.detail import DetailKind
 from dream.guards.details import measures_of
+from dream.guards.patterns import TEXT_ROOM, TextCache
 from dream.guards.verdict import EvidenceText, Verdict, judge
 from dream.guards.wording import is_question, plain, sentences_of
 
@@ -63,10 +64,14 @@ def checks_of(asked: Sequence[Assertion], number: int, proven: Sequence[Assertio
         number: The number of the round: another one takes other statements to make them from.
         proven: Statements of the same answer that are proven.
     """
-    if not asked:
-        return ReaderChecks(canaries=(), controls=())
+    return _checks_of(tuple(asked), number, tuple(proven)) if asked else ReaderChecks(canaries=(), controls=())
+
+
+@lru_cache(maxsize=64)
+def _checks_of(asked: Sequence[Assertion], number: int, proven: Sequence[Assertion]) -> ReaderChecks:
+    """Make the checks of a call: the state of an exchange, and so its calls, is worked out anew for each round."""
     turned = _from(asked, number)
-    known = _examples(asked)
+    known = _known().most_alike(asked)
     lines = [line for one in asked for line in one.evidence]
     own = [*_first(_told_of_another, turned, asked), *_first(_beside_foreign_evidence, turned[::-1], asked)]
     if len(own) < CANARIES:
@@ -180,13 +185,20 @@ def _is_foreign(one: Assertion, other: Assertion) -> bool:
     )
 
 
-def _said(one: Assertion) -> set[str]:
-    return telling_words(" ".join(line.text for line in one.evidence))
+def _said(one: Assertion) -> frozenset[str]:
+    return frozenset[str]().union(*(telling_words(line.text) for line in one.evidence))
 
 
-def telling_words(text: str) -> set[str]:
+def telling_words(text: str) -> frozenset[str]:
     """Return the words of a text but for the shortest, which are those that any text shares with any other."""
-    return {word for word in _TOKENIZER.tokens(text) if len(word) > len("von") or not word.isascii() or word.isdigit()}
+    return _TELLING[text]
+
+
+def _is_telling(word: str) -> bool:
+    return len(word) > len("von") or not word.isascii() or word.isdigit()
+
+
+_TELLING: Final = TextCache(lambda text: frozenset(filter(_is_telling, _TOKENIZER.tokens(text))), room=TEXT_ROOM)
 
 
 def _stands(name: str, text: str) -> bool:
@@ -215,8 +227,8 @@ class _Example:
 
 
 @cache
-def _known() -> tuple[_Example, ...]:
-    return tuple(
+def _known() -> "AlikeExamples[_Example]":
+    return AlikeExamples(
         _Example(
             row["speaker"],
             row["said"],
@@ -226,11 +238,6 @@ def _known() -> tuple[_Example, ...]:
         )
         for row in rows_of(FILE)
     )
-
-
-def _examples(asked: Sequence[Assertion]) -> _Example:
-    """Return the example whose letters follow each other most as in the call: it is in its language, if any is."""
-    return most_alike(_known(), asked)
 
 
 class InALanguage(Protocol):
@@ -245,17 +252,32 @@ class InALanguage(Protocol):
 E = TypeVar("E", bound=InALanguage)
 
 
-def most_alike(known: Sequence[E], asked: Sequence[Assertion]) -> E:
-    """Return the example whose letters follow each other most as in the call: it is in its language, if any is."""
-    letters = letters_of([*(one.text for one in asked), *(line.text for one in asked for line in one.evidence)])
-    common = Counter(pair for one in known for pair in one.letters)
+class AlikeExamples(Generic[E]):
+    """Examples, one of which is chosen for a call; lives as long as the process.
 
-    def likeness(one: E) -> float:
-        weights = {pair: log(1 + len(known) / common[pair]) for pair in one.letters}
-        length = sqrt(sum((one.letters[pair] * weight) ** 2 for pair, weight in weights.items()))
-        return sum(letters[pair] * one.letters[pair] * weight**2 for pair, weight in weights.items()) / length
+    Args:
+        known: The examples.
+    """
 
-    return max(known, key=likeness)
+    def __init__(self, known: Iterable[E]) -> None:
+        self.known = tuple(known)
+        common = Counter(pair for one in self.known for pair in one.letters)
+        self._weights = [self._weighed(one.letters, common) for one in self.known]
+
+    def most_alike(self, asked: Iterable[Assertion]) -> E:
+        """Return the example whose letters follow each other most as in a call: it is in its language, if any is."""
+        letters = letters_of(text for one in asked for text in (one.text, *(line.text for line in one.evidence)))
+
+        def likeness(weights: Mapping[str, float]) -> float:
+            return sum(count * weights[pair] for pair, count in letters.items() if pair in weights)
+
+        return max(zip(self.known, self._weights, strict=True), key=lambda one: likeness(one[1]))[0]
+
+    def _weighed(self, letters: Counter[str], common: Counter[str]) -> Mapping[str, float]:
+        """Return how much each pair of letters speaks for an example: the rarer among the examples, the more."""
+        rare = {pair: log(1 + len(self.known) / common[pair]) for pair in letters}
+        length = sqrt(sum((letters[pair] * weight) ** 2 for pair, weight in rare.items()))
+        return {pair: letters[pair] * weight**2 / length for pair, weight in rare.items()}
 
 
 def rows_of(file: str) -> list[Any]:
@@ -267,7 +289,7 @@ def rows_of(file: str) -> list[Any]:
 
 def true_examples() -> frozenset[str]:
     """Return the statements of the file that are true of what was said, for readers that can only compare words."""
-    return frozenset(one.true for one in _known())
+    return frozenset(one.true for one in _known().known)
 
 
 def letters_of(texts: Iterable[str]) -> Counter[str]:
@@ -296,10 +318,10 @@ __all__ = [
     "CONTROLS",
     "FILE",
     "LONGEST_CHECK",
+    "AlikeExamples",
     "ReaderChecks",
     "checks_of",
     "letters_of",
-    "most_alike",
     "rows_of",
     "telling_words",
     "true_examples",

@@ -329,7 +329,7 @@ def _has_a_quote_each(statement: str, quotes: Sequence[str], quoting: Sequence[E
     return len(alone) * _LEAST_QUOTED <= len(other)
 
 
-def _to_be_shown(clause: str) -> set[str]:
+def _to_be_shown(clause: str) -> frozenset[str]:
     return telling_words(clause).difference(*(telling_words(one.text) for one in measures_of(clause)))
 
 
