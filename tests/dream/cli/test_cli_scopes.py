@@ -241,11 +241,11 @@ def test_a_pattern_that_no_scope_fits_is_refused_by_every_command_that_takes_one
 
 def test_a_switch_of_a_workspace_makes_no_scope_and_tells_if_nobody_is_in_it(cli: CommandLine):
     three(cli)
-    assert cli("switch", "dream", "off", "--all-of", "acme").complaint == ""
-    assert "look for a mistake in its name" in cli("switch", "dream", "off", "--all-of", "acne").complaint
+    assert cli("switch", "dream", "off", "--all-of", "acme").err == ""
+    assert "look for a mistake in its name" in cli("switch", "dream", "off", "--all-of", "acne").err
     assert set(held(cli)) == {"acme/rex/ana", "acme/rex/ben", "beta/agent/ana"}
-    ran = cli("run", "--all-scopes", "--no-model").complaint
-    assert "acme/rex/ana  deferred (dreaming_off" in ran
+    ran = cli("run", "--all-scopes", "--no-model").err
+    assert "acme/rex/ana deferred (dreaming_off" in ran
     assert "none while dreams are switched off" in cli.good("--scope", "acme/rex/ana", "explain")
 
 
@@ -262,7 +262,7 @@ def test_a_model_that_nothing_can_ask_is_told_wherever_one_looks(cli: CommandLin
     three(cli)
     (cli.data / "agentcore.toml").write_text('[scopes."acme/*/*".dreaming.model]\nname = "small"\n', "utf-8")
     told = "dreaming.model.name is 'small' of acme/*/*, and nothing says where that model answers"
-    assert told in cli("--scope", "acme/rex/ana", "config", "show", "--changed").complaint
+    assert told in cli("--scope", "acme/rex/ana", "config", "show", "--changed").err
     assert told in " ".join(cli.good("--scope", "acme/rex/ana", "status").split())
     findings = {one["subject"]: one for one in cli.json("doctor")["findings"]}
     assert (findings["settings"]["verdict"], findings["settings"]["detail"]) == ("note", told)
