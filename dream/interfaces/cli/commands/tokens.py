@@ -1,13 +1,14 @@
 """Runs `dream token create`, `list` and `revoke`."""
 
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from agentcore.domain.access import AccessToken
 from agentcore.errors import InvalidOptionsError
-from dream.interfaces.cli.render.text import Line
-from dream.interfaces.cli.render.tokens import token_list_lines
+from dream.interfaces.cli.render.text import Line, Lines, Tone, clipped, one_line, paragraph, when
 from dream.interfaces.cli.session import Access, CliSession
 
 _LONGEST = 36_500
@@ -75,3 +76,23 @@ async def revoke(name: str, /, *, session: CliSession) -> None:
     if not is_done:
         raise InvalidOptionsError(field="name", value=name, allowed="`dream token list` names the tokens that hold")
     session.screen.show(lambda: {"revoked": name}, lambda: [Line(f"Revoked: {name}.")])
+
+
+def token_list_lines(tokens: Sequence[AccessToken], now: datetime, width: int) -> Lines:
+    """Yield each token: its name, what it may do where, and until when."""
+    if not tokens:
+        yield from paragraph("There is no token: `dream token create NAME` makes one.", width)
+    for token in tokens:
+        rights = ", ".join(sorted(token.rights))
+        reach = ", ".join(map(str, token.scopes))
+        tone = Tone.TITLE if token.holds(now) else Tone.FAINT
+        yield clipped(f"{rights} on {reach}", width, first=f"{one_line(token.name)}  ", tone=tone)
+        yield Line(f"    made {when(token.created_at)}, {_until(token, now)}", Tone.FAINT)
+
+
+def _until(token: AccessToken, now: datetime) -> str:
+    if token.revoked_at is not None:
+        return f"revoked {when(token.revoked_at)}"
+    if token.expires_at is None:
+        return "holds until it is revoked"
+    return f"{'holds until' if token.holds(now) else 'expired'} {when(token.expires_at)}"
