@@ -305,7 +305,7 @@ class BusyAnnouncer(BackgroundService):
                     unit.busy.withdraw(self._holder, scopes=over)
 
             try:
-                await self._storage.write(_ANYWHERE, tell)
+                await self._storage.write(None, tell)
             except StorageError as error:
                 self._complain(error)
             else:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import orjson
 from pydantic_core import to_jsonable_python
 
-from agentcore.domain.scope import Scope
 from agentcore.errors import HostNotStartedError, StorageError
 from agentcore.hosting.option_layers import Values, changed
 from agentcore.hosting.options import Options
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 VERSION: Final = 1
 """Of the form in which options are left."""
-_ANYWHERE: Final = Scope.default()
 _log = logging.getLogger(__name__)
 
 
@@ -177,7 +175,7 @@ class OptionsLeft:
             return [one for one in unit.hosts.newest() if one.is_alive and one.options != self._text]
 
         try:
-            others = await self._storage.write(_ANYWHERE, begin)
+            others = await self._storage.write(None, begin)
         except StorageError:
             _log.debug("host_not_noted", exc_info=True)  # such as where nothing can be written
             return
@@ -188,6 +186,6 @@ class OptionsLeft:
     async def stop(self) -> None:
         """Note that the host has stopped; what it said stays for commands."""
         try:
-            await self._storage.write(_ANYWHERE, lambda unit: unit.hosts.stop(self._holder))
+            await self._storage.write(None, lambda unit: unit.hosts.stop(self._holder))
         except (StorageError, HostNotStartedError):
             _log.debug("host_not_noted", exc_info=True)

@@ -31,7 +31,6 @@ EVERY = timedelta(milliseconds=150)
 _PEERS_AT_ONCE = 2_000
 """Peers in one transaction at most, so that no other writer waits for long."""
 
-_ANYWHERE = Scope.default()
 _log = logging.getLogger(__name__)
 
 
@@ -96,7 +95,7 @@ class ActivityRecorder(BackgroundService):
         while waiting:
             batch = dict(waiting[:_PEERS_AT_ONCE])
             try:
-                await self._storage.write(_ANYWHERE, lambda unit: unit.activity.touch(batch))  # noqa: B023 - awaited
+                await self._storage.write(None, lambda unit: unit.activity.touch(batch))  # noqa: B023 - awaited
             except StorageError as error:
                 self._keep(dict(waiting))
                 if not self._fails:

@@ -437,8 +437,12 @@ class Storage(ErasureLog, Protocol):
         """Return what holds of a scope now, on the thread of an event loop; None where somebody would be waited for."""
         ...
 
-    async def write(self, scope: Scope, work: Callable[[UnitOfWork], T], *, origin: Origin = Origin.HOST) -> T:
-        """Run *work* in one transaction; what it raises rolls everything back."""
+    async def write(self, scope: Scope | None, work: Callable[[UnitOfWork], T], *, origin: Origin = Origin.HOST) -> T:
+        """Run *work* in one transaction; what it raises rolls everything back.
+
+        Writers to one scope take turns, so *work* reads what the one before left. It may be called again, where other
+        writers came in its way and nothing of it was committed. None is for bookkeeping that is of no scope.
+        """
         ...
 
     async def scopes(self) -> list[Scope]:

@@ -68,7 +68,10 @@ class Fleet:
             limit: Peers at most; of one of them come all scopes, however many observe it.
         """
         waiting = select(peers.c.pk).where(peers.c.changed_since.is_not(None)).order_by(peers.c.changed_since)
-        found = tuple(self._connection.execute(waiting.limit(limit)).scalars())
+        # What happens from now on waits for this transaction, and so is seen as new; a peer that another planner, or an
+        # activity, holds is left to the next time.
+        held = waiting.limit(limit).with_for_update(skip_locked=True)
+        found = tuple(self._connection.execute(held).scalars())
         of_peers = select(scopes.c.pk).join(
             peers, (peers.c.workspace == scopes.c.workspace) & (peers.c.observed == scopes.c.observed)
         )

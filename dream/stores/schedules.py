@@ -193,6 +193,8 @@ class ScheduleStore:
         """Return the schedules of scopes, by their keys, each on the terms of its scope."""
         found: list[Schedule] = []
         for chunk in chunks(sorted(set(keys))):
+            # A schedule is read, changed and written whole.
+            self._transaction.hold(_KEYS.where(schedules.c.scope_id.in_(chunk)))
             rows: Sequence[Any] = self._connection.execute(
                 _ALL.where(scopes.c.pk.in_(chunk)).order_by(scopes.c.pk)
             ).all()
@@ -223,6 +225,7 @@ class ScheduleStore:
             self._connection.execute(insert(schedules), new)
 
 
+_KEYS = select(schedules.c.scope_id).order_by(schedules.c.scope_id)
 _ALL = select(
     scopes.c.pk,
     scopes.c.workspace,

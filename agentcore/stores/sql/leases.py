@@ -113,7 +113,7 @@ class SqlLeaseReader:
         return self._transaction.execute(_FIND, of_name=name).one_or_none()
 
     def _is_alive(self, row: Row[Any]) -> bool:
-        expired = row.expires_at <= to_micros(self._transaction.now)
+        expired = row.expires_at <= to_micros(self._transaction.shared_now)
         return not expired and not is_gone(row.host, row.pid, row.process_started)
 
 
@@ -128,7 +128,7 @@ class SqlLeaseStore(SqlLeaseReader):
         row = self._row(name)
         if row is not None and self._is_alive(row):
             return None
-        now = self._transaction.now
+        now = self._transaction.shared_now
         lease = Lease(
             name=name,
             holder=holder,
@@ -150,7 +150,7 @@ class SqlLeaseStore(SqlLeaseReader):
     def renew(self, lease: Lease, *, duration: timedelta) -> Lease:
         """Extend it; LeaseLostError if it changed hands or was given back."""
         self.assert_held(lease)
-        renewed = dataclasses.replace(lease, expires_at=self._transaction.now + duration)
+        renewed = dataclasses.replace(lease, expires_at=self._transaction.shared_now + duration)
         self._transaction.execute(_PROLONG, of_name=lease.name, until=to_micros(renewed.expires_at))
         return renewed
 
@@ -230,7 +230,7 @@ class SqlBusyReader:
             reach: Whose turns count; those of nobody knows which scope always do.
         """
         scope = self._transaction.scope
-        given = {"now": to_micros(self._transaction.now), "besides": besides or ""}
+        given = {"now": to_micros(self._transaction.shared_now), "besides": besides or ""}
         if reach is not BusyReach.ALL:
             given |= {"workspace": scope.workspace}
         if reach is BusyReach.SCOPE:
@@ -260,7 +260,7 @@ class SqlBusyStore(SqlBusyReader):
             duration: For how long.
             scopes: Whose people; None is nobody knows whose.
         """
-        now = self._transaction.now
+        now = self._transaction.shared_now
         self._connection.execute(delete(busy_holders).where(_HOLDERS.expires_at <= to_micros(now)))
         mine = {
             "holder": holder,

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection, exists, insert, or_, select
 
-from agentcore.clock import Clock
+from agentcore.clock import Clock, SystemClock
 from agentcore.domain.actor import HOST, Actor
 from agentcore.domain.decay import Decay
 from agentcore.domain.scope import Scope
@@ -38,7 +38,8 @@ from agentcore.stores.values import Present, Synchronous
 T = TypeVar("T")
 
 _SCOPES_KNOWN = 10_000
-_ATTEMPTS = 4
+_ATTEMPTS = 5
+_ANYWHERE = Scope.default()
 FILE_NAME = "agentcore.db"
 
 
@@ -147,8 +148,11 @@ class SqlStorage:
         revision = None if scope_id is None else self._database.revision_now(scope_id)
         return None if revision is None else Present(revision, self._clock.now(), self._decay)
 
-    async def write(self, scope: Scope, work: Callable[[UnitOfWork], T], *, origin: Origin = Origin.HOST) -> T:
-        """Run *work* in one transaction; what it raises rolls everything back."""
+    async def write(self, scope: Scope | None, work: Callable[[UnitOfWork], T], *, origin: Origin = Origin.HOST) -> T:
+        """Run *work* in one transaction, again if others came in its way; what it raises rolls everything back.
+
+        None is for bookkeeping that is of no scope: nobody who writes to one is waited for.
+        """
         asking = acting()
         return await _on(self._write_threads, lambda: self._write(scope, work, origin, asking))
 
@@ -212,13 +216,16 @@ class SqlStorage:
             scope_id = self._scope_keys.get(scope) or self._found(scope, scope_key(connection, scope))
             return work(SqlUnit(self._transaction(connection, scope, scope_id or UNKNOWN_SCOPE)))
 
-    def _write(self, scope: Scope, work: Callable[[UnitOfWork], T], origin: Origin, asking: Acting) -> T:
+    def _write(self, scope: Scope | None, work: Callable[[UnitOfWork], T], origin: Origin, asking: Acting) -> T:
         return self._patiently(lambda: self._write_once(scope, work, origin, asking))
 
-    def _write_once(self, scope: Scope, work: Callable[[UnitOfWork], T], origin: Origin, asking: Acting) -> T:
+    def _write_once(self, scope: Scope | None, work: Callable[[UnitOfWork], T], origin: Origin, asking: Acting) -> T:
         with self._database.writing() as connection:
-            scope_id = self._database.own_scope(connection, scope, self._scope_keys.get(scope))
-            transaction = self._transaction(connection, scope, scope_id, origin, asking.actor)
+            scope_id = UNKNOWN_SCOPE
+            if scope is not None:
+                scope_id = self._database.own_scope(connection, scope, self._scope_keys.get(scope))
+            transaction = self._transaction(connection, scope or _ANYWHERE, scope_id, origin, asking.actor)
+            transaction.among_writers = self._database.writers > 1
             if asking.before is not None:
                 asking.before(SqlUnit(transaction))
             result = work(SqlUnit(transaction))
@@ -229,7 +236,8 @@ class SqlStorage:
             transaction.finish()
             if transaction.was_active:
                 record_activity(transaction)
-        self._found(scope, scope_id)
+        if scope is not None:
+            self._found(scope, scope_id)
         self._database.after_write(forgot=transaction.forgot)
         return result
 
@@ -280,7 +288,10 @@ class SqlStorage:
         asked_by: Actor = HOST,
     ) -> Transaction:
         now = self._clock.now()
-        return Transaction(connection, scope, scope_id, now, self._decay, origin, asked_by, key=self._key)
+        transaction = Transaction(connection, scope, scope_id, now, self._decay, origin, asked_by, key=self._key)
+        # A clock that is no machine's is everybody's, as in tests.
+        transaction.by_database = self._database.has_clock and isinstance(self._clock, SystemClock)
+        return transaction
 
 
 async def _on(threads: ThreadPoolExecutor | None, call: Callable[[], T]) -> T:

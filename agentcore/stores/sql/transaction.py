@@ -8,17 +8,20 @@ from typing import Any, TypeVar
 
 import orjson
 from sqlalchemy import (
+    BigInteger,
     Column,
     ColumnElement,
     Connection,
     CursorResult,
     Executable,
     Insert,
+    Select,
     String,
     Table,
     Update,
     and_,
     bindparam,
+    cast,
     func,
     insert,
     literal_column,
@@ -34,7 +37,7 @@ from agentcore.domain.decay import Decay
 from agentcore.domain.memory import Status
 from agentcore.domain.records import RecordKind
 from agentcore.domain.scope import Scope
-from agentcore.domain.temporal import to_micros
+from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.errors import InvalidContentError, StaleVersionError
 from agentcore.stores.sql.forget_key import ForgetKey
 from agentcore.stores.sql.prepared import Prepared, PreparedByKey, Rows
@@ -71,6 +74,7 @@ def of_my_scope(table: Table) -> ColumnElement[bool]:
 SCOPE_REVISION = Prepared(select(scopes.c.revision).where(scopes.c.pk == bindparam(MY_SCOPE)))
 """Asks for the last revision of a scope."""
 
+_DATABASE_CLOCK = select(cast(func.extract("epoch", func.clock_timestamp()) * 1_000_000, BigInteger))
 _POSITION = select(scopes.c.position).where(scopes.c.pk == bindparam(MY_SCOPE))
 _MOVE_ON = update(scopes).where(scopes.c.pk == bindparam(MY_SCOPE))
 _MORE_EXPLICIT = _MOVE_ON.values(explicit_entries=scopes.c.explicit_entries + bindparam("more"))
@@ -99,6 +103,8 @@ class Transaction:
         inserted: All records that it inserted, by kind and id.
         key: Recognises forgotten texts and import items.
         unsettled: Ids of entries that changed, by which conclusions may stand or fall.
+        among_writers: Whether others write to the database meanwhile, though not to this scope.
+        by_database: Whether leases run out by the clock of the database, which all machines share.
     """
 
     connection: Connection
@@ -116,6 +122,8 @@ class Transaction:
     inserted: list[tuple[RecordKind, str]] = field(default_factory=list[tuple[RecordKind, str]])
     key: ForgetKey = field(default_factory=lambda: ForgetKey(None))
     unsettled: set[str] = field(default_factory=set[str])
+    among_writers: bool = False
+    by_database: bool = False
     _committed: int | None = None
     _explicit: int = 0
     _revision: int | None = None
@@ -159,6 +167,22 @@ class Transaction:
     def by_key(self, query: PreparedByKey, keys: Sequence[object]) -> Rows:
         """Return the row of each of *keys* that is there, in no particular order."""
         return [row for part, given in query.parts(keys) for row in self.rows(part, **given)]
+
+    def hold(self, rows: Select[*tuple[Any, ...]]) -> None:
+        """Keep others from writing these rows until the transaction ends; what is read of them next is the latest.
+
+        Rows are held in this order, so that no two wait for each other: scopes, then peers, then schedules. Where there
+        is one writer, all are held by it.
+        """
+        if self.among_writers:
+            self.connection.execute(rows.with_for_update()).all()
+
+    @property
+    def shared_now(self) -> datetime:
+        """The present by the clock that all who use the database share: by it leases run out."""
+        if not self.by_database:
+            return self.now
+        return from_micros(self.connection.execute(_DATABASE_CLOCK).scalar_one())
 
     def current_revision(self) -> int:
         """Return the scope's last committed revision."""

@@ -25,10 +25,12 @@
             await storage.stop()
 
 A parameter of the fixture runs the whole suite once per database. A part such as `EntryContract` runs by itself in the
-same way. Each test says in its name what the storage owes; a failure shows what it gave and what was wanted.
+same way. `ConcurrencyContract` needs a fixture more, `beside`, and so stands by itself. Each test says in its name what
+the storage owes; a failure shows what it gave and what was wanted.
 """
 
 from agentcore.testing.contracts.conclusions import ConclusionContract
+from agentcore.testing.contracts.concurrency import ConcurrencyContract
 from agentcore.testing.contracts.entries import EntryContract, LifetimeContract, SelectionContract
 from agentcore.testing.contracts.feed import FeedContract
 from agentcore.testing.contracts.forgetting import ForgetContract
@@ -73,6 +75,7 @@ __all__ = [
     "ActivityContract",
     "BusyContract",
     "ConclusionContract",
+    "ConcurrencyContract",
     "DocumentContract",
     "EntryContract",
     "FeedContract",

@@ -253,7 +253,7 @@ class DreamService(BackgroundService):
         await self._store(lambda unit: self._planner.put_off(unit, key, began_at=began_at, problem=problem))
 
     async def _store(self, work: Callable[[UnitOfWork], T]) -> T:
-        return await self._parts.storage.write(_ANYWHERE, work)
+        return await self._parts.storage.write(None, work)
 
     async def _wait(self, until: datetime | None) -> bool:
         """Return when something is due, asked for here, or a minute is over; True if it was a dream that ended."""

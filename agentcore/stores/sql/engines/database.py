@@ -32,6 +32,11 @@ class Database(Protocol):
         ...
 
     @property
+    def has_clock(self) -> bool:
+        """Whether processes of several machines share its clock."""
+        ...
+
+    @property
     def writers(self) -> int:
         """How many threads write side by side."""
         ...

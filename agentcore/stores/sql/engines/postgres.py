@@ -98,7 +98,9 @@ class CollisionError(StorageUnavailableError):
     """Others came in the way, or the connection broke before anything was committed: trying again may help."""
 
 
-_COLLIDED: Final = frozenset({"40001", "40P01", "55P03"})
+_COLLIDED: Final = frozenset({"40001", "40P01", "55P03", "23505"})
+"""Serialization, deadlock, lock timeout; and a key that another writer has made between our look and our insert."""
+
 _PROBLEMS: Final = {
     "28P01": ("refuses the password", "check user and password in its URL"),
     "28000": ("refuses this user", "check the user in its URL and the server's pg_hba.conf"),

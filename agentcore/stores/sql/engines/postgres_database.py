@@ -41,6 +41,7 @@ class PostgresDatabase:
     def __init__(self, url: str | URL, *, busy_timeout: timedelta, synchronous: Synchronous) -> None:
         self.file: Path | None = None
         self.refusal: StorageError | None = None
+        self.has_clock = True
         self.writers = _WRITERS
         self.readers = _READERS
         self.passing: tuple[type[StorageError], ...] = (CollisionError,)

@@ -54,6 +54,7 @@ class SqliteDatabase:
         synchronous: Synchronous = Synchronous.NORMAL,
         copies_at: Callable[[], datetime] | None = None,
     ) -> None:
+        self.has_clock = False
         self.writers = 1
         self.passing: tuple[type[StorageError], ...] = ()
         self.no_backup = "give the host a data directory"
