@@ -380,7 +380,7 @@ def _embedding_services(config: HostConfig, recall: Recall) -> Sequence[Any]:
 
 def _options_left(config: HostConfig, storage: Storage, dreams: "Dreams | None") -> Sequence[Any]:
     """Return what leaves the options in the database; nothing where nobody else could read them."""
-    if config.left is None or config.data_dir is None:
+    if config.left is None or (config.data_dir is None and config.database is None):
         return []
     said = LeftOptions() if dreams is None else dreams.left_options()
     only_code = (*config.left.only_code, *said.only_code)

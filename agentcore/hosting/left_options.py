@@ -145,7 +145,7 @@ _OF_CODE: Final = frozenset({"passes", "verifier"})
 """Options whose values are objects of the host's code."""
 
 
-def left_in(database: Path) -> LeftOptions | None:
+def left_in(database: Path | str) -> LeftOptions | None:
     """Return what the host left that started last on a database; None if none did."""
     from agentcore.stores.sql.hosts import hosts_of  # noqa: PLC0415 - the database takes a while
 

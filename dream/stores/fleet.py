@@ -289,7 +289,7 @@ def start_of_day(now: datetime) -> datetime:
 
 def _leased(transaction: Transaction, keys: Sequence[int]) -> dict[int, datetime]:
     held = select(leases).where(leases.c.scope_id.in_(keys), leases.c.name == DREAM_LEASE)
-    rows = transaction.connection.execute(held.where(leases.c.expires_at > to_micros(transaction.now)))
+    rows = transaction.connection.execute(held.where(leases.c.expires_at > to_micros(transaction.shared_now)))
     return {
         row.scope_id: from_micros(row.expires_at) for row in rows if not is_gone(row.host, row.pid, row.process_started)
     }

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import bindparam, delete, select, update
 
 from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.records import RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.domain.temporal import from_micros, to_micros
+from agentcore.stores.sql.bulk import insert_rows
 from agentcore.stores.sql.schema import record_writes
 from agentcore.stores.sql.transaction import chunks, of_my_scope
 from agentcore.stores.storage import Origin
@@ -35,7 +36,6 @@ _AGAIN = (
     )
     .values(times=_W.times + 1, last_at=bindparam("b_last_at"))
 )
-_NEW: Final = insert(record_writes)
 _NAMED = (
     of_my_scope(record_writes)
     & (_W.kind == bindparam("of_kind"))
@@ -102,7 +102,7 @@ def keep_authorship(transaction: Transaction) -> None:
     # Nobody wrote before what is new; of all else it is asked, row by row.
     new = [row for row in rows if row["action"] == WriteKind.ADDED or not _counted_again(transaction, row)]
     if new:
-        transaction.connection.execute(_NEW, new)
+        insert_rows(transaction.connection, record_writes, new)
 
 
 def _counted_again(transaction: Transaction, row: dict[str, Any]) -> bool:

@@ -3,17 +3,17 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from sqlalchemy import Text, bindparam, delete, insert, select
+from sqlalchemy import Text, bindparam, delete, select
 
 from agentcore.domain.evidence import SourceKind
 from agentcore.domain.memory import MemoryEntry
+from agentcore.stores.sql.bulk import insert_rows
 from agentcore.stores.sql.schema import entries, entry_sources
 from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
 
 _MINE: Final = of_my_scope(entries)
 _NAMED: Final = entries.c.id.in_(bindparam("among", expanding=True, type_=Text()))
 _KEYS: Final = select(entries.c.id, entries.c.pk).where(_MINE, _NAMED)
-_LINK: Final = insert(entry_sources)
 _S: Final = entry_sources.c
 
 
@@ -49,8 +49,7 @@ def link_sources(
         for record in with_sources
         for source in set(record.sources)
     ]
-    if rows:
-        transaction.connection.execute(_LINK, rows)
+    insert_rows(transaction.connection, entry_sources, rows)
 
 
 def unlink_sources(transaction: Transaction, entry_ids: Sequence[str]) -> dict[tuple[int, str, str], int]:

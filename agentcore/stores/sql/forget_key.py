@@ -59,6 +59,17 @@ class ForgetKey:
         """Whether it outlives this process."""
         return self._given is not None or self._path is not None
 
+    def held(self) -> tuple[bytes | None, dict[str, bytes]]:
+        """Return the key, None if there is none yet, and what earlier versions used."""
+        self._read()
+        return self._given or self._key, dict(self._former)
+
+    def keep(self, key: bytes | None, former: dict[str, bytes]) -> None:
+        """Keep the key of another folder, with what earlier versions used there."""
+        if key is not None:
+            self._key, self._former = key, former
+            self._write(replace=True)
+
     def marks(self, scope_id: int, text: str) -> list[str]:
         """Return the hashes under which *text* may be known; none before anything was forgotten here."""
         self._read()

@@ -6,10 +6,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Engine, Row, delete, insert, select, update
 from sqlalchemy.exc import DBAPIError
 
 from agentcore.domain.temporal import from_micros, to_micros
+from agentcore.stores.sql.engines.database_url import require_driver
 from agentcore.stores.sql.engines.sqlite import sqlite_engine
 from agentcore.stores.sql.leases import is_gone, machine, process_mark
 from agentcore.stores.sql.schema import hosts
@@ -82,14 +83,17 @@ class SqlHostStore(SqlHostReader):
         return len(over)
 
 
-def hosts_of(path: Path) -> list[HostRecord]:
+def hosts_of(place: Path | str) -> list[HostRecord]:
     """Return the hosts of a database that nobody has opened here, as `SqlHostReader.newest`; none if it has no such.
 
-    A file that cannot be read tells of none either: whoever opens it next says what is wrong with it.
+    One that cannot be read tells of none either: whoever opens it next says what is wrong with it.
+
+    Args:
+        place: The file, or the URL of the database.
     """
-    if not path.is_file():
+    if isinstance(place, Path) and not place.is_file():
         return []
-    engine = sqlite_engine(path, writes=False)
+    engine = sqlite_engine(place, writes=False) if isinstance(place, Path) else _server(place)
     try:
         with engine.connect() as connection:
             return _found(connection)
@@ -97,6 +101,12 @@ def hosts_of(path: Path) -> list[HostRecord]:
         return []
     finally:
         engine.dispose()
+
+
+def _server(url: str) -> Engine:
+    from agentcore.stores.sql.engines.postgres import postgres_engine  # noqa: PLC0415 - wants the extra `postgres`
+
+    return postgres_engine(require_driver(url), writes=False, connections=1)
 
 
 def _found(connection: Connection) -> list[HostRecord]:

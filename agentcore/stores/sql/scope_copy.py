@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, insert, or_, select, true
+from sqlalchemy import ColumnElement, Connection, Table, and_, or_, select, true
 
 from agentcore.domain.scope import Scope
+from agentcore.stores.sql.bulk import insert_rows
 from agentcore.stores.sql.schema import busy_holders, hosts, metadata, receipts, scopes
 from agentcore.stores.sql.scope_keys import scope_key
 
@@ -54,7 +55,7 @@ def copy_rows(source: Connection, table: Table, which: ColumnElement[bool], targ
     )
     count, rows = 0, iter(found)
     while some := list(islice(rows, _ROWS_AT_ONCE)):
-        target.execute(insert(table), _as_given(some))
+        insert_rows(target, table, _as_given(some))
         count += len(some)
     return count
 

@@ -25,6 +25,7 @@ from sqlalchemy import (
 from agentcore.domain.memory import SourceKind
 from agentcore.domain.records import RecordKind
 from agentcore.domain.temporal import from_micros
+from agentcore.stores.sql.bulk import insert_rows
 from agentcore.stores.sql.feed import mark_changed
 from agentcore.stores.sql.schema import entries, forgotten, imports, scopes, settings, switches, turns, withheld
 from agentcore.stores.sql.transaction import Transaction, chunks, is_retired, micros, of_my_scope
@@ -96,8 +97,7 @@ class SqlImportLedger:
             for key, (kind, record_id) in items.items()
             if key not in known
         ]
-        if rows:
-            self._transaction.connection.execute(insert(imports), rows)
+        insert_rows(self._transaction.connection, imports, rows)
 
     def take(self, record_ids: Collection[str]) -> list[str]:
         """Forget that these records were imported; return the keys of the items that they came from."""

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 import orjson
-from sqlalchemy import bindparam, delete, exists, insert, select, update
+from sqlalchemy import bindparam, delete, exists, select, update
 from sqlalchemy.exc import IntegrityError
 
 from agentcore.domain.temporal import to_micros
@@ -82,7 +82,7 @@ class StoredPrompts:
         else:
             row = {"scope_id": self._transaction.scope_id, "hash": hash_, "text": _pressed(text), "used_at": now}
             with suppress(IntegrityError):  # another process stores the same
-                self._transaction.execute_whole(insert(prompt_texts), [row])
+                self._transaction.insert_whole(prompt_texts, [row])
             self._known = None
         return hash_
 

@@ -1,6 +1,6 @@
 """Holds one database transaction on one scope: counters and conditions that every store in it shares."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
@@ -14,7 +14,6 @@ from sqlalchemy import (
     Connection,
     CursorResult,
     Executable,
-    Insert,
     Select,
     String,
     Table,
@@ -39,6 +38,7 @@ from agentcore.domain.records import RecordKind
 from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.errors import InvalidContentError, StaleVersionError
+from agentcore.stores.sql.bulk import insert_rows
 from agentcore.stores.sql.forget_key import ForgetKey
 from agentcore.stores.sql.prepared import Prepared, PreparedByKey, Rows
 from agentcore.stores.sql.schema import change_feed, scopes
@@ -246,24 +246,32 @@ class Transaction:
             StaleVersionError: one of their ids is taken.
         """
         try:
-            self.execute_whole(insert(table), rows)
+            self.insert_whole(table, rows)
         except IntegrityError as error:
             raise StaleVersionError(kind=kind, record_id=self._taken(table, [row["id"] for row in rows])) from error
 
-    def execute_whole(self, statement: Insert | Update, rows: Sequence[dict[str, Any]]) -> int:
-        """Write all *rows* or, where a constraint refuses one, none, and go on; return how many were written.
+    def insert_whole(self, table: Table, rows: Sequence[dict[str, Any]]) -> int:
+        """Insert all *rows* or, where a constraint refuses one, none, and go on; return how many there were."""
+        return self._whole(lambda: insert_rows(self.connection, table, rows))
 
-        A savepoint by SQLAlchemy's own `with` would try to roll back after a full disk too, when the database has
-        already rolled everything back, and so hide what happened.
+    def execute_whole(self, statement: Update, rows: Sequence[dict[str, Any]]) -> int:
+        """Write all *rows* or, where a constraint refuses one, none, and go on; return how many were written."""
+        return self._whole(lambda: self.connection.execute(statement, rows).rowcount)
+
+    def _whole(self, write: Callable[[], int]) -> int:
+        """Write in a savepoint.
+
+        SQLAlchemy's own `with` would try to roll back after a full disk too, when the database has already rolled
+        everything back, and so hide what happened.
         """
         savepoint = self.connection.begin_nested()
         try:
-            written = self.connection.execute(statement, rows)
+            written = write()
         except IntegrityError:
             savepoint.rollback()
             raise
         savepoint.commit()
-        return written.rowcount
+        return written
 
     def require_mine(self, scope: Scope) -> None:
         """Refuse a record of another scope.

@@ -19,7 +19,7 @@ from agentcore.ids import RandomIds
 from agentcore.stores.acting import acting_as
 from dream.interfaces.cli.errors import NoCommandError
 from dream.interfaces.cli.screen import Screen
-from dream.interfaces.cli.session import CommandSession, data_directory
+from dream.interfaces.cli.session import CommandSession, data_directory, database_url
 
 _HOME = "dream.interfaces.cli.commands"
 
@@ -31,6 +31,7 @@ COMMANDS = {
         "backup:restore_backup",
         "Put a backup in the place of the memory, without what was forgotten.",
     ),
+    "copy": ("copying:copy", "Copy the memory of all scopes between a folder and a PostgreSQL database."),
     "export": ("exchange:export", "Write every record of the scope as sorted JSON lines."),
     "remember": ("memory:remember", "Remember a text, or reinforce it if it is known."),
     "recall": ("memory:recall", "Find the entries that answer a question best."),
@@ -236,6 +237,7 @@ def _session(
     one = Scope.default() if pattern is None else pattern.scope
     return CommandSession(
         data_dir=data_directory(data),
+        url=database_url(),
         scope=one or Scope.parse(str(pattern)),
         pattern=pattern if one is None else None,
         screen=Screen(as_json=as_json),

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import ColumnElement, Table, and_, exists, func, select, text
+from sqlalchemy import ColumnElement, Table, and_, column, exists, func, select, table, text
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status
@@ -63,7 +63,7 @@ async def examine(session: CommandSession, scopes: Sequence[Scope] | None = None
         return
     if session.workspace is not None:
         yield await asyncio.to_thread(_workspace, session.workspace)
-    if not session.database.exists():
+    if not session.has_database:
         yield Finding("database", FindingLevel.NOTE, "there is none yet", "an import or a first memory makes it")
         return
     try:
@@ -77,7 +77,7 @@ async def examine(session: CommandSession, scopes: Sequence[Scope] | None = None
 
 
 async def _database(session: CommandSession, host: Host, scopes: Sequence[Scope] | None) -> AsyncGenerator[Finding]:
-    yield Finding("database", FindingLevel.FINE, f"{session.database} opens")
+    yield Finding("database", FindingLevel.FINE, f"{session.database_name} opens")
     yield _hosts(session, await host.storage.read(session.scope, lambda view: view.hosts.newest()))
     for look in (_schema, _integrity):
         yield await host.storage.read(session.scope, look)
@@ -183,8 +183,11 @@ def _workspace(root: Path) -> Finding:
         return Finding("workspace", FindingLevel.WRONG, detail, "make it writable, or free some space")
 
 
+_VERSIONS: Final = table("alembic_version")
+
+
 def _schema(view: ReadView) -> Finding:
-    found = _sql(view).transaction.connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    found = _sql(view).transaction.connection.execute(select(column("version_num")).select_from(_VERSIONS)).scalar()
     if found == REVISION:
         return Finding("schema", FindingLevel.FINE, f"revision {found}")
     return Finding(
@@ -193,8 +196,14 @@ def _schema(view: ReadView) -> Finding:
 
 
 def _integrity(view: ReadView) -> Finding:
+    connection = _sql(view).transaction.connection
+    if connection.dialect.name != "sqlite":
+        server = connection.execute(text("SHOW server_version")).scalar_one()
+        return Finding(
+            "integrity", FindingLevel.FINE, f"PostgreSQL {server} answers, and keeps its pages sound by itself"
+        )
     pragma = text(f"PRAGMA integrity_check({_SHOWN})")
-    found = [str(row[0]) for row in _sql(view).transaction.connection.execute(pragma)]
+    found = [str(row[0]) for row in connection.execute(pragma)]
     if found == ["ok"]:
         return Finding("integrity", FindingLevel.FINE, "every page and index of the database is sound")
     remedy = "export what can be read, then restore a backup or import that export into a new folder"

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dream.options.levels import OptionLevels
 
 DATA_VARIABLE = "AGENTCORE_DATA"
+DATABASE_VARIABLE = "AGENTCORE_DATABASE"
 _DATABASE = "agentcore.db"
 _ONE_SCOPE = (
     r"name one scope, with \* for a * of its own name; these take patterns: status, usage, export, doctor, run, "
@@ -66,6 +67,7 @@ class CommandSession:
         workspace: Folder of the documents that the agent shares with its people; None without.
         busy_timeout: How long to wait for another process that holds the database; None for the usual time.
         follows_host: Whether the options go by what the code of the host says that ran last on the memory.
+        url: The URL of the database that keeps the memory; None is a file in the data directory.
     """
 
     data_dir: Path
@@ -79,11 +81,26 @@ class CommandSession:
     workspace: Path | None = None
     busy_timeout: timedelta | None = None
     follows_host: bool = True
+    url: str | None = None
 
     @property
     def database(self) -> Path:
         """The database file, which need not exist."""
         return self.data_dir / _DATABASE
+
+    @property
+    def has_database(self) -> bool:
+        """Whether there is a memory to be opened; a database with a URL is asked for it."""
+        return self.url is not None or self.database.exists()
+
+    @property
+    def database_name(self) -> str:
+        """What the database is called; no password stands in it."""
+        if self.url is None:
+            return str(self.database)
+        from agentcore.stores.sql.engines.database_url import parsed_url, shown_url  # noqa: PLC0415 - as below
+
+        return shown_url(parsed_url(self.url))
 
     def command(self, *words: str) -> str:
         """Return a command that works on the same memory, ready to be pasted.
@@ -129,9 +146,9 @@ class CommandSession:
             return None
         from agentcore.hosting.left_options import left_in  # noqa: PLC0415 - as above
 
-        found = left_in(self.database)
+        found = left_in(self.url or self.database)
         if found is not None and not found.is_readable:
-            raise LaterOptionsError(database=str(self.database))
+            raise LaterOptionsError(database=self.database_name)
         return found
 
     def names_workspace(self) -> bool:
@@ -178,7 +195,8 @@ class CommandSession:
         """
         if one_scope:
             self.require_one_scope()
-        if access is not Access.CREATE and self.is_data_given and not self.data_dir.exists():
+        is_named = self.is_data_given and self.url is None
+        if access is not Access.CREATE and is_named and not self.data_dir.exists():
             raise MissingFolderError(path=str(self.data_dir))
 
     @asynccontextmanager
@@ -215,8 +233,10 @@ class CommandSession:
         from agentcore.workspace.folder import WorkspaceFolder  # noqa: PLC0415 - as above
 
         self.require_folder(access, one_scope=needs_scope)
-        is_there = access in {Access.CHANGE, Access.CREATE} or self.database.exists() or self.data_dir.is_file()
-        builder = AgentHostBuilder(self.data_dir if is_there else None, clock=self.clock, ids=self.ids)
+        is_there = access in {Access.CHANGE, Access.CREATE} or self.has_database or self.data_dir.is_file()
+        builder = AgentHostBuilder(
+            self.data_dir if is_there else None, database=self.url, clock=self.clock, ids=self.ids
+        )
         left = self.left()
         builder.following(left)
         builder.with_memory().with_skills().with_conversation_log().with_feedback()
@@ -251,7 +271,7 @@ class CommandSession:
     def _patient_storage(self, busy_timeout: timedelta) -> "Storage":
         from agentcore.stores.sql.sql_storage import SqlStorage  # noqa: PLC0415 - as above
 
-        return SqlStorage(self.database, clock=self.clock, busy_timeout=busy_timeout)
+        return SqlStorage(self.url or self.database, clock=self.clock, busy_timeout=busy_timeout)
 
     async def _require_scope(self, storage: "Storage") -> None:
         """Refuse a scope that does not exist; where there is none at all, the default one counts as empty."""
@@ -262,6 +282,21 @@ class CommandSession:
 
 CliSession = Annotated[CommandSession, Parameter(parse=False)]
 """The type of a command's parameter that the launcher fills in."""
+
+
+def database_url() -> str | None:
+    """Return the URL of the database that keeps the memory, as the environment says; None is a file.
+
+    Raises:
+        InvalidOptionsError: it is no URL of PostgreSQL, or its driver is not installed.
+    """
+    chosen = os.environ.get(DATABASE_VARIABLE)
+    if not chosen:
+        return None
+    from agentcore.stores.sql.engines.database_url import require_driver  # noqa: PLC0415 - SQLAlchemy takes a while
+
+    require_driver(chosen)
+    return chosen
 
 
 def data_directory(named: str | None) -> Path:

@@ -1,6 +1,5 @@
 """Reads the URL of a database, and tells whether its driver is there."""
 
-import os
 from importlib.util import find_spec
 from typing import Final
 
@@ -8,9 +7,6 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from agentcore.errors import InvalidOptionsError
-
-DATABASE_VARIABLE: Final = "AGENTCORE_DATABASE"
-"""Names the database for every command."""
 
 _DRIVER: Final = "postgresql+psycopg"
 _SCHEMES: Final = {"postgresql", "postgres", _DRIVER}
@@ -59,8 +55,3 @@ def require_driver(text: str) -> URL:
         allowed = "install its driver: pip install 'agentcore-dream[postgres]'"
         raise InvalidOptionsError(field="database", value=shown_url(url), allowed=allowed)
     return url
-
-
-def database_of_environment() -> str | None:
-    """Return the URL that the environment names, or None."""
-    return os.environ.get(DATABASE_VARIABLE) or None

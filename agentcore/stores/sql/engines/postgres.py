@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import orjson
 import psycopg
-from sqlalchemy import Column, Engine, String, Table, create_engine, event, exc
+from sqlalchemy import Column, Engine, String, TableClause, create_engine, event, exc
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.postgresql.base import PGDDLCompiler
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg, PGIdentifierPreparer_psycopg
@@ -33,7 +33,7 @@ class _SchemaPreparer(PGIdentifierPreparer_psycopg):
     @staticmethod
     def schema_for_object(named: Any) -> Any:
         """Return the schema that an object is written with; an alias has none."""
-        return SCHEMA if isinstance(named, Table) and named.schema is None else named.schema
+        return SCHEMA if isinstance(named, TableClause) and named.schema is None else named.schema
 
 
 class _BytewiseDDL(PGDDLCompiler):

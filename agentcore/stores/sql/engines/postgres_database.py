@@ -1,6 +1,8 @@
 """Keeps records in PostgreSQL: writers of different scopes side by side, one at a time in each."""
 
+import logging
 from collections.abc import Generator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -9,17 +11,20 @@ from typing import Final
 from sqlalchemy import Connection, Engine, bindparam, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
 
 from agentcore.domain.scope import Scope
 from agentcore.errors import HostNotStartedError, StorageError
 from agentcore.stores.sql.engines.database_url import parsed_url, shown_url
-from agentcore.stores.sql.engines.postgres import CollisionError, postgres_engine, postgres_faults
+from agentcore.stores.sql.engines.postgres import SCHEMA, CollisionError, postgres_engine, postgres_faults
 from agentcore.stores.sql.engines.postgres_schema import bring_up_to_date
 from agentcore.stores.sql.prepared import Prepared
-from agentcore.stores.sql.schema import scopes
+from agentcore.stores.sql.schema import metadata, scopes
 from agentcore.stores.sql.scope_keys import IS_NAMED, parts_of
 from agentcore.stores.sql.transaction import MY_SCOPE
 from agentcore.stores.values import Synchronous
+
+_log = logging.getLogger(__name__)
 
 _WRITERS: Final = 4
 _READERS: Final = 4
@@ -51,6 +56,8 @@ class PostgresDatabase:
         self._synchronous = synchronous
         self._writer: Engine | None = None
         self._reader: Engine | None = None
+        self._cleaner = ThreadPoolExecutor(1, thread_name_prefix="agentcore-vacuum")
+        self._cleaning: Future[None] | None = None
 
     @property
     def name(self) -> str:
@@ -65,7 +72,10 @@ class PostgresDatabase:
             self._reader = postgres_engine(self._url, writes=False, connections=_READERS)
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection, after what was forgotten is cleared."""
+        if self._cleaning is not None:
+            wait([self._cleaning])
+            self._cleaning = None
         for engine in (self._writer, self._reader):
             if engine is not None:
                 engine.dispose()
@@ -103,7 +113,18 @@ class PostgresDatabase:
         return None
 
     def after_write(self, *, forgot: bool) -> None:
-        """After a forget, have the server clear the rows that are dead."""
+        """After a forget, have the server clear the dead rows, beside whatever happens next."""
+        if forgot:
+            self._cleaning = self._cleaner.submit(self._vacuum)
+
+    def _vacuum(self) -> None:
+        """Clear dead rows of every table; those that an older reader still sees are left to the server's own vacuum."""
+        tables = ", ".join(f"{SCHEMA}.{table.name}" for table in metadata.sorted_tables)
+        try:
+            with _open_engine(self._writer).connect() as connection:
+                connection.execution_options(isolation_level="AUTOCOMMIT").exec_driver_sql(f"VACUUM {tables}")
+        except (DBAPIError, HostNotStartedError):
+            _log.warning("vacuum_failed database=%s", self.name, exc_info=True)
 
 
 def _locked(connection: Connection, key: int) -> list[tuple[int]]:

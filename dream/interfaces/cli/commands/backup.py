@@ -5,16 +5,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from agentcore.errors import InvalidOptionsError
 from dream.domain.storage_names import PAUSED_SETTING
 from dream.interfaces.cli.errors import EmptyFolderError
 from dream.interfaces.cli.render.text import Line, Lines, Tone, counted, one_line, paragraph
-from dream.interfaces.cli.session import Access, CliSession
+from dream.interfaces.cli.session import DATABASE_VARIABLE, Access, CliSession
 
 if TYPE_CHECKING:
     from agentcore.stores.sql.backup import Backup
     from agentcore.stores.sql.restore import Restored
 
 _QUESTION = "Put it in the place of what is there?"
+_NO_RESTORE = "unset it: a backup is of a file; bring what it holds to the server with `dream copy`"
 _DECLINED = "Nothing was restored."
 
 
@@ -25,7 +27,7 @@ async def backup(*, to: Path | None = None, session: CliSession) -> None:
         to: The folder; else one beside the data folder.
         session: Whose memory.
     """
-    if not session.database.exists() and not session.data_dir.is_file():
+    if not session.has_database and not session.data_dir.is_file():
         raise EmptyFolderError(path=str(session.data_dir))
     async with session.host(Access.LOOK, dreams=False, needs_scope=False) as host:
         made = await host.backup(to)
@@ -54,6 +56,8 @@ async def restore_backup(
     from agentcore.stores.sql.backup import examined  # noqa: PLC0415 - the database takes half a second
     from agentcore.stores.sql.restore import restore_backup as restore  # noqa: PLC0415 - as above
 
+    if session.url is not None:
+        raise InvalidOptionsError(field=DATABASE_VARIABLE, value=session.database_name, allowed=_NO_RESTORE)
     found = examined(file)
     lines = restoring_lines(found, session.database, session.screen.width)
     if not yes and not session.screen.confirm(lines, question=_QUESTION, declined=_DECLINED):

@@ -77,7 +77,7 @@ async def demo(*, model: bool = True, yes: Annotated[bool, Parameter(negative=""
         raise OccupiedFolderError(path=str(session.data_dir))
     folder = session.data_dir if session.is_data_given else Path(tempfile.mkdtemp(prefix="dream-demo-"))
     scope = session.given[session.given.index("--scope") :][:2] if "--scope" in session.given else ()
-    here = replace(session, data_dir=folder, given=("--data", str(folder), *scope))
+    here = replace(session, data_dir=folder, url=None, given=("--data", str(folder), *scope))
     files = await asyncio.to_thread(copy_examples, folder / "examples")
     chat = here.chat() if model else None
     async with here.host(Access.CREATE, chat=chat) as host:

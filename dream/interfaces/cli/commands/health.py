@@ -62,7 +62,7 @@ async def doctor(
     pattern = pattern_of(session, is_every=all_scopes)
     if pattern is not None and model:
         raise ConflictingOptionsError(first="--all-scopes", second="--model")
-    named = await named_scopes(session, pattern) if pattern is not None and session.database.exists() else None
+    named = await named_scopes(session, pattern) if pattern is not None and session.has_database else None
     findings = [finding async for finding in examine(session, named)]
     checked = await _checked(session) if model else None
     if checked is not None:
@@ -90,5 +90,5 @@ async def _checked(session: CliSession) -> "ModelCheck":
     most = most_tokens(session.levels().of(session.scope))
     cost = f"{most.input_tokens:,} tokens of prompts and {most.output_tokens:,} of answers"
     session.screen.tell(Line(f"The model {chat.model_of(ModelTier.DREAMING)} is asked six times at most: {cost}."))
-    async with session.host(Access.CREATE if session.database.exists() else Access.LOOK, chat=chat) as host:
+    async with session.host(Access.CREATE if session.has_database else Access.LOOK, chat=chat) as host:
         return await host.for_scope(session.scope).dreams.check_model()

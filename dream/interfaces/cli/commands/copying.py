@@ -1,0 +1,62 @@
+"""Runs `dream copy`."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from agentcore.errors import InvalidOptionsError
+from dream.interfaces.cli.errors import MissingFolderError
+from dream.interfaces.cli.render.text import Line, counted
+from dream.interfaces.cli.session import CliSession
+
+if TYPE_CHECKING:
+    from agentcore.stores.sql.database_copy import Copied
+
+_RECORDS = ("entries", "turns", "skills")
+
+
+async def copy(
+    *,
+    from_: Annotated[str, Parameter(name="--from")],
+    to: Annotated[str, Parameter(name="--to")],
+    session: CliSession,
+) -> None:
+    """Copy the memory of all scopes between a data folder and a PostgreSQL database, or two of either.
+
+    Runs, journal and schedules come along, and what was forgotten stays so. End every process that uses one of them
+    first. The target may hold nothing yet. The key of forgotten texts of a folder comes along; that of a database is
+    in the data folder of its hosts (--data), or in AGENTCORE_FORGET_KEY.
+
+    Args:
+        from_: A data folder, or the URL of a database.
+        to: Another one.
+        session: Where keys are.
+    """
+    from agentcore.stores.sql.database_copy import copy_everything  # noqa: PLC0415 - the database takes half a second
+    from agentcore.stores.sql.forget_key import ForgetKey  # noqa: PLC0415 - as above
+
+    source, target = _place(from_), _place(to)
+    if isinstance(source, Path) and not source.is_file():
+        raise MissingFolderError(path=from_)
+    if source == target:
+        raise InvalidOptionsError(field="--to", value=to, allowed="name another place than --from")
+    done = await asyncio.to_thread(copy_everything, source, target)
+    folders = (session.data_dir if isinstance(one, str) else one.parent for one in (source, target))
+    former, new = map(ForgetKey.of, folders)
+    if former.held()[0] is not None:
+        session.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        new.keep(*former.held())
+    session.screen.show(lambda: {"scopes": done.scopes, "rows": done.rows}, lambda: [_line(done)])
+
+
+def _place(said: str) -> Path | str:
+    from agentcore.stores.sql.sql_storage import FILE_NAME  # noqa: PLC0415 - as above
+
+    return said if "://" in said else Path(said).expanduser() / FILE_NAME
+
+
+def _line(done: "Copied") -> Line:
+    records = ", ".join(f"{done.rows.get(name, 0):,} {name}" for name in _RECORDS)
+    return Line(f"Copied {counted(done.scopes, 'scope')} with {records} and all that belongs to them.")
