@@ -438,11 +438,7 @@ class Storage(ErasureLog, Protocol):
         ...
 
     async def write(self, scope: Scope | None, work: Callable[[UnitOfWork], T], *, origin: Origin = Origin.HOST) -> T:
-        """Run *work* in one transaction; what it raises rolls everything back.
-
-        Writers to one scope take turns, so *work* reads what the one before left. It may be called again, where other
-        writers came in its way and nothing of it was committed. None is for bookkeeping that is of no scope.
-        """
+        """Run *work* in a transaction, again if others came in its way; what it raises undoes it. None is no scope."""
         ...
 
     async def scopes(self) -> list[Scope]:

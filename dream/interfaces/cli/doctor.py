@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import ColumnElement, Table, and_, column, exists, func, select, table, text
+from sqlalchemy import ColumnElement, String, Table, and_, column, exists, func, select, table, text
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status
@@ -187,7 +187,8 @@ _VERSIONS: Final = table("alembic_version")
 
 
 def _schema(view: ReadView) -> Finding:
-    found = _sql(view).transaction.connection.execute(select(column("version_num")).select_from(_VERSIONS)).scalar()
+    versions = select(column("version_num", String())).select_from(_VERSIONS)
+    found = _sql(view).transaction.connection.execute(versions).scalar()
     if found == REVISION:
         return Finding("schema", FindingLevel.FINE, f"revision {found}")
     return Finding(

@@ -94,6 +94,11 @@ class CommandSession:
         return self.url is not None or self.database.exists()
 
     @property
+    def place(self) -> str:
+        """Where the memory lies, for people."""
+        return str(self.data_dir) if self.url is None else self.database_name
+
+    @property
     def database_name(self) -> str:
         """What the database is called; no password stands in it."""
         if self.url is None:
@@ -234,11 +239,9 @@ class CommandSession:
 
         self.require_folder(access, one_scope=needs_scope)
         is_there = access in {Access.CHANGE, Access.CREATE} or self.has_database or self.data_dir.is_file()
-        builder = AgentHostBuilder(
-            self.data_dir if is_there else None, database=self.url, clock=self.clock, ids=self.ids
-        )
-        left = self.left()
-        builder.following(left)
+        folder = self.data_dir if is_there else None
+        builder = AgentHostBuilder(folder, database=self.url, clock=self.clock, ids=self.ids)
+        builder.following(left := self.left())
         builder.with_memory().with_skills().with_conversation_log().with_feedback()
         builder.with_wisps().with_tool_calls()
         if dreams:

@@ -194,7 +194,7 @@ _TONES = {FindingLevel.FINE: Tone.PLAIN, FindingLevel.NOTE: Tone.WARNING, Findin
 
 def status_lines(session: CommandSession, status: ScopeStatus) -> Lines:
     """Yield how the scope stands."""
-    yield Line(one_line(f"{session.scope} in {session.data_dir}"), Tone.TITLE)
+    yield Line(one_line(f"{session.scope} in {session.place}"), Tone.TITLE)
     yield from table(_rows(session, status), session.screen.width)
     if status.alarm is not None:
         yield from paragraph(status.alarm.sentence, session.screen.width, tone=Tone.WARNING)
