@@ -1,8 +1,8 @@
 """Deduction and induction: what the host takes of what a model concludes, and why it refuses the rest."""
 
+import re
 from collections.abc import Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -10,20 +10,16 @@ import pytest
 from concluding import InferringChatClient, expect_true
 from dreaming import NOW, World, codes, of_pass
 
-from agentcore import AgentHostBuilder
 from agentcore.domain import (
     Confidence,
     Level,
     MemoryEntry,
-    RecordKind,
-    Scope,
     SourceKind,
     SourceRef,
     Status,
     Trust,
     Turn,
 )
-from agentcore.domain.question import Question, QuestionCause
 from agentcore.domain.validity import superseded
 from dream.domain import PassReport
 from dream.options import DreamOptions
@@ -102,6 +98,29 @@ async def test_what_follows_is_an_entry_with_its_premises(world: World):
     assert (found.verdict.value, report.notes["deduced"], report.notes["read_again"]) == ("verified", 1, 1)
 
 
+async def test_what_was_said_is_shown_with_its_day_and_its_talk(world: World):
+    await said(world, "Lea works at the harbour office in Gdynia.", "Lea walks to work every day.")
+    await deduce(world)
+    told = question_of(world)
+    assert '[e1] 2025-06-12 #1 "Lea works at the harbour office in Gdynia."' in told
+    assert '[e2] 2025-06-13 #2 "Lea walks to work every day."' in told
+
+
+async def test_the_instructions_are_the_same_whomever_the_memory_is_about(world: World):
+    other = world.elsewhere()
+    await said(world, "Lea works at the harbour office in Gdynia.")
+    await said(other, "Bo grows tomatoes.")
+    await deduce(world)
+    await deduce(other)
+    (mine, *_), (theirs, *_) = ([one.content for one in at.chat.requests[0].messages] for at in (world, other))
+    assert world.scope != other.scope
+    # The mark that fences what was said is each run's own, and stands at the end.
+    mark = re.search("[0-9a-f]{16}", mine)
+    assert mark is not None
+    assert mark.start() > 0.9 * len(mine)
+    assert re.sub("[0-9a-f]{16}", "", mine) == re.sub("[0-9a-f]{16}", "", theirs)
+
+
 async def test_a_change_supersedes_what_held_and_survives_both(world: World):
     old, new = await said(world, "Lea lives in Sopot.", "Lea lives in Gdynia.")
     await deduce(world, deduction("Lea moved from Sopot to Gdynia.", "e1", "e2", kind="change"))
@@ -128,64 +147,6 @@ async def test_what_consolidation_put_aside_is_shown_as_former_and_bears_a_chang
     assert "former until=2025-06-13" in world.chat.requests[0].messages[-1].content
     (moved,) = await concluded(world)
     assert all(one.past for one in moved.premises)
-
-
-async def test_a_contradiction_becomes_a_question_and_changes_nothing(world: World):
-    await said(world, "Lea is allergic to cats.", "Lea has no allergies.", **DISAGREEING)
-    report = await deduce(world, deduction("Does Lea have an allergy?", "e1", "e2", kind="contradiction"))
-    (asked,) = await world.dreams.desk.questions()
-    assert (asked.question.cause, asked.question.text) == (QuestionCause.CONTRADICTION, "Does Lea have an allergy?")
-    assert (len(asked.members), report.notes["contradictions"], await concluded(world)) == (2, 1, [])
-
-
-async def test_a_contradiction_that_the_evidence_decides_is_resolved(world: World):
-    old, new = await said(world, "Lea is allergic to cats.", "Lea has no allergies.")
-    await world.dreams.desk.confirm(old.id)
-    report = await deduce(world, deduction("Does Lea have an allergy?", "e1", "e2", kind="contradiction"))
-    assert (report.notes["resolved"], report.notes["contradictions"]) == (1, 0)
-    gone = await world.get(new)
-    assert (gone.status, gone.successor) == (Status.SUPERSEDED, old.id)
-    await world.dreams.undo((await world.dreams.runs())[0].run_id)
-    assert (await world.get(new)).is_active
-
-
-async def test_an_open_contradiction_is_shown_with_both_sides_until_a_new_entry_decides_it(world: World):
-    allergic, healthy = await said(world, "Lea is allergic to cats.", "Lea has no allergies.", **DISAGREEING)
-    await deduce(world, deduction("Does Lea have an allergy?", "e1", "e2", kind="contradiction"))
-    assert "asked about already" not in question_of(world)
-    (found,) = await said(world, "The doctor found that Lea is allergic to cats.", apart=timedelta(minutes=1))
-    await world.dreams.desk.confirm(found.id)
-    report = await deduce(world, deduction("Does Lea have an allergy?", "e1", "e3", kind="contradiction"))
-    told = question_of(world)
-    assert "asked about already" in told
-    assert 'e2, e3 "Does Lea have an allergy?"' in told
-    assert all(one.content in told for one in (allergic, healthy, found))
-    assert report.notes["resolved"] == 1
-    assert (await world.get(healthy)).successor == found.id
-    assert await world.dreams.desk.questions() == []
-
-
-async def test_an_open_contradiction_is_not_asked_twice_nor_told_to_the_induction(world: World):
-    await said(world, "Lea is allergic to cats.", "Lea has no allergies.", **DISAGREEING)
-    await deduce(world, deduction("Does Lea have an allergy?", "e1", "e2", kind="contradiction"))
-    await said(world, "Lea strokes every cat in the allergy ward.", apart=timedelta(minutes=1))
-    again = await deduce(world, deduction("Is Lea allergic?", "e2", "e3", kind="contradiction"))
-    assert len(await world.dreams.desk.questions()) == 1
-    assert "too_few_citations" in codes(again)
-    await induce(world)
-    assert "asked about already" not in question_of(world)
-
-
-async def test_the_answer_to_a_contradiction_supersedes_the_loser_and_what_rests_on_it(world: World):
-    allergic, healthy = await said(world, "Lea is allergic to cats.", "Lea has no allergies.", **DISAGREEING)
-    await deduce(world, deduction("Does Lea have an allergy?", "e1", "e2", kind="contradiction"),
-                 deduction("A cat would make Lea ill.", "e1"))  # fmt: skip
-    (asked,) = await world.dreams.desk.questions()
-    answered = await world.dreams.desk.answer(asked.question.id, keep=healthy.id, why="She told me.")
-    assert (await world.get(allergic)).successor == healthy.id
-    assert await concluded(world) == []
-    await world.dreams.undo(answered.run_id)
-    assert [one.content for one in await concluded(world)] == ["A cat would make Lea ill."]
 
 
 @pytest.mark.parametrize(
@@ -336,24 +297,6 @@ async def test_an_undone_conclusion_is_not_drawn_again(world: World):
     assert await concluded(world) == []
     report = await induce(world, item)
     assert (codes(report), await concluded(world)) == (["undone_by_person"], [])
-
-
-async def test_a_turn_is_told_of_an_open_contradiction_beside_the_entries_it_is_about(tmp_path: Path):
-    builder = AgentHostBuilder(tmp_path).with_memory().with_conversation_log()
-    async with builder.with_dreaming(DreamOptions()).build() as host:
-        for text in ("Lea is allergic to cats.", "Lea has no allergies."):
-            await host.memory.remember(text)
-        members = tuple(SourceRef(SourceKind.ENTRY, entry.id) for entry in await host.memory.list())
-        asked = Question(
-            id="q", scope=Scope.default(), cause=QuestionCause.CONTRADICTION, members=members,
-            text="Does Lea have an allergy?", asked_at=NOW, asked_by="deduction",
-        )  # fmt: skip
-        await host.storage.write(Scope.default(), lambda unit: unit.of_kind(RecordKind.QUESTION).apply([(None, asked)]))
-        told = await host.context.for_turn("now", "Tell me about the allergies of Lea.", budget_tokens=200)
-        assert told.text.count("(contradicted, ask: Does Lea have an allergy?)") == 2
-        await host.desk.answer("q", keep=members[0].id)
-        told = await host.context.for_turn("later", "Tell me about the allergies of Lea.", budget_tokens=200)
-        assert "contradicted" not in told.text
 
 
 async def merged(world: World, *entries: MemoryEntry, text: str | None = None) -> MemoryEntry:
