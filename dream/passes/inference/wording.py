@@ -1,10 +1,13 @@
 """Recognises wording that no lasting conclusion has: passing moments, guesses, and how somebody came to it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from agentcore.lexicon.language import Language, languages
 from dream.guards.detail import Detail, DetailKind
+from dream.guards.details import measures_of
+from dream.guards.number_words import LINKS
+from dream.guards.numbers import Quantity
 from dream.guards.patterns import lazy_pattern
 from dream.guards.shown_text import EvidenceText
 from dream.guards.wording import plain
@@ -62,8 +65,10 @@ def are_alike(one: str, other: str) -> bool:
     return bool(mine) and len(mine & theirs) >= _ALIKE * len(mine | theirs)
 
 
-def is_computed(detail: Detail, premises: Iterable[EvidenceText]) -> bool:
-    """Tell whether a number or a date may be worked out of two numbers of the premises: then a reader checks it.
+def is_computed(detail: Detail, premises: Collection[EvidenceText]) -> bool:
+    """Tell whether a number or a date may be worked out of the premises: then a reader checks it.
+
+    It is worked out of two of their numbers, or counts what they tell one by one.
 
     Args:
         detail: What no premise gives.
@@ -74,15 +79,35 @@ def is_computed(detail: Detail, premises: Iterable[EvidenceText]) -> bool:
         >>> born = Detail(DetailKind.DATE, "9 April 1991", "1991-04-09")
         >>> is_computed(born, said), is_computed(Detail(DetailKind.NUMBER, "77", "77"), said)
         (True, False)
+        >>> cats = [EvidenceText(text="Mira has the cats Tinka and Moritz."), EvidenceText(text="Flocke is hers too.")]
+        >>> three = Detail(DetailKind.NUMBER, "three", Quantity(("3",)))
+        >>> is_computed(three, cats), is_computed(three, cats[1:])
+        (True, False)
     """
-    wanted = {int(digits) for digits in _DIGITS.findall(plain(detail.text))}
+    wanted = _numbers(detail)
     if detail.kind not in _COMPUTABLE or not wanted:
         return False
+    if detail.kind is DetailKind.NUMBER and max(wanted) <= _told(premises):
+        return True
     known = {_MONTHS_OF_A_YEAR}
     for one in premises:
         known.update(int(digits) for digits in _DIGITS.findall(plain(one.text)))
+        known.update(*(_numbers(spelled) for spelled in measures_of(one.text).of(DetailKind.NUMBER)))
         known.update({one.said_at.year} if one.said_at else ())
     return all(number in known or _follows(number, known) for number in wanted)
+
+
+def _numbers(detail: Detail) -> set[int]:
+    """Return the whole numbers of a detail, which may be spelled."""
+    found = {int(digits) for digits in _DIGITS.findall(plain(detail.text))}
+    if found or not isinstance(detail.key, Quantity):
+        return found
+    return {int(value) for value in detail.key.values if value.isdecimal()}
+
+
+def _told(premises: Collection[EvidenceText]) -> int:
+    """Return how many things premises tell at most, as far as their commas and their words for "and" show it."""
+    return sum(1 + len(_LISTED.findall(plain(one.text).casefold())) for one in premises)
 
 
 def _follows(number: int, known: Iterable[int]) -> bool:
@@ -97,5 +122,7 @@ def _follows(number: int, known: Iterable[int]) -> bool:
 
 
 _DIGITS: Final = lazy_pattern(r"\d{1,6}")
+_AND: Final = "|".join(sorted({word for words in LINKS.values() for word in words}))
+_LISTED: Final = lazy_pattern(rf"[,;\u3001\uff0c\u060c]|(?<!\p{{L}})(?:{_AND})(?!\p{{L}})")
 _COMPUTABLE: Final = frozenset({DetailKind.NUMBER, DetailKind.DATE, DetailKind.TIME})
 _MONTHS_OF_A_YEAR: Final = 12
