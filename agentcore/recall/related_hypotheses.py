@@ -61,11 +61,10 @@ class RelatedHypotheses:
 
     def _current(self, view: ReadView, scope: Scope) -> "HypothesisIndex":
         # Nobody else finds it while it is brought up to date: whoever asks meanwhile makes one of their own.
-        # Who never asks for hypotheses waits neither for NumPy nor for a tokenizer.
+        # Who never asks for hypotheses waits for no tokenizer.
         from agentcore.recall import hypothesis_index  # noqa: PLC0415
 
-        known = self._known.pop(scope, None)
-        visible = hypothesis_index.HypothesisIndex() if known is None or known.is_sparse else known
+        visible = self._known.pop(scope, None) or hypothesis_index.HypothesisIndex()
         if visible.revision != view.revision:
             self._follow(view, visible)
         self._known[scope] = visible
@@ -78,9 +77,9 @@ class RelatedHypotheses:
             visible.drop(one.id)
             if one.is_visible:
                 visible.put(one)
-        if len(visible.slot_of) != view.hypotheses.visible_count():
+        if len(visible.ids) != view.hypotheses.visible_count():
             # Some are gone for good, which leaves no row behind.
-            there = view.hypotheses.existing(list(visible.slot_of))
-            for gone in visible.slot_of.keys() - there:
+            there = view.hypotheses.existing(list(visible.ids))
+            for gone in set(visible.ids) - there:
                 visible.drop(gone)
-        visible.reach(view.revision)
+        visible.revision = view.revision
