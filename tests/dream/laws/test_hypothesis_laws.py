@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from dreaming import World
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 from memories import laboratory
 
 from agentcore.domain import HypothesisDecision, HypothesisState, MemoryEntry
@@ -126,7 +126,9 @@ async def pending(world: World) -> tuple[int, ...]:
     return await world.storage.read(world.scope, read)
 
 
-@laboratory(0.15)
+@laboratory(0.3)
+@example(deeds=[("confirm its own text", 0, 0), ("claim its text", 0, 0), ("dream", 0, 0)])
+@example(deeds=[("propose on a guess", 0, 0), ("confirm", 0, 0), ("cycle", 0, 0), ("undo", 0, 0), ("dream", 0, 0)])
 @given(deeds=deeds)
 async def test_no_guess_is_ever_evidence_or_trigger_or_promoted_or_recalled(world: World, deeds: list[Any]):
     world = world.elsewhere()
