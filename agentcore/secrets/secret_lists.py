@@ -85,6 +85,43 @@ def _function_words() -> frozenset[str]:
     return frozenset(language("en").stop_words).union(*(one.function_words for one in languages()))
 
 
+_NOTHING: Final = lazy_pattern(r"[\s#>*|=_`\"'.-]*(?:\p{L}{1,4}[\s'’])?")
+_LABEL_ENDS: Final = lazy_pattern(r"[ \t#>*|=_`\"'.:：-]*(?:[?？][ \t]*\n?|\n)[\s>*|=_`\"'-]*")
+_ONLY: Final = lazy_pattern(r"[\s>*|=_`\"'-]*(?P<value>[^\s`\"'|]{4,})[\s`\"'|.,;]*(?=\n|$)")
+
+
+def has_label(text: FoldedText, marks: Sequence[Mark]) -> bool:
+    """Tell whether a line or a question ends with the name of a secret, and the next line is its value alone."""
+    for mark in marks:
+        ends = _LABEL_ENDS.match(text.plain, mark.end) if mark.kind in {"passwords", "tokens"} else None
+        if ends is None:
+            continue
+        begin = text.plain.rfind("\n", 0, mark.start) + 1
+        is_whole = _NOTHING.fullmatch(text.plain, begin, mark.start) is not None
+        if _is_only_value(text, ends.end(), is_named=is_whole):
+            return True
+    return False
+
+
+def _is_only_value(text: FoldedText, place: int, *, is_named: bool) -> bool:
+    """Tell whether a line holds a value alone.
+
+    Args:
+        text: All of it.
+        place: Where the line begins.
+        is_named: Whether what stands before it names a secret and says nothing else.
+    """
+    told = _ONLY.match(text.plain, place)
+    if told is not None:
+        value = told["value"]
+        shape = shape_of(value, is_number=value.isdecimal())
+        if shape is Shape.MIXED:
+            return len(value) > (4 if is_named else 5)
+        return is_named and shape is Shape.DIGITS and len(value) < 9
+    line = text.folded[place : place + _NEAR].partition("\n")[0]
+    return is_named and len(line.split()) < 9 and counts_out(line)
+
+
 _ROWS: Final = 3
 """Rows below a head that are read."""
 _COLUMNS: Final = lazy_pattern(r"[|,;\t]")
@@ -92,7 +129,8 @@ _COLUMNS: Final = lazy_pattern(r"[|,;\t]")
 
 def has_column(text: FoldedText, marks: Sequence[Mark]) -> bool:
     """Tell whether a table has a column of passwords, and a value in it."""
-    starts = [mark.start for mark in marks if mark.kind in {"passwords", "tokens"}]
+    named = [mark for mark in marks if mark.kind in {"passwords", "tokens"} or _is_pass(text, mark)]
+    starts = sorted({mark.start for mark in named})
     lines = text.plain.split("\n")
     begin = 0
     for number, line in enumerate(lines):
@@ -103,6 +141,10 @@ def has_column(text: FoldedText, marks: Sequence[Mark]) -> bool:
                 return True
         begin = end + 1
     return False
+
+
+def _is_pass(text: FoldedText, mark: Mark) -> bool:
+    return mark.kind == "keys" and text.folded[mark.start : mark.end] == "pass"
 
 
 def _holds_value(row: str, column: int) -> bool:

@@ -22,7 +22,7 @@ _MEASURE: Final = lazy_pattern(
     r"\d+(?:st|nd|rd|th|er|e|[eè]me|º|ª|km|kg|g|cm|mm|m|h|min|[kmgt]b|kwh|kw|px|ms|s|x|k|€|\$)", regex.IGNORECASE
 )
 _NAMES_A_PLACE: Final = lazy_pattern(
-    r"\w*://|www\.|[/~.]+/|[\w.+-]+@[\w-]+\.\w|v?\d+(?:\.\d+)+$|[$%]|\*|•|x+$|\.+$|(?:os|env|process|config|settings)\."
+    r"\w*://|www\.|[/~.]+/|[\w.+-]+@[\w-]+\.\w|v?\d+(?:\.\d+)+$|your[-_]|[\w-]*[-_](?:here|placeholder)$|[$%]|\*|•|x+$|\.+$|(?:os|env|process|config|settings)\."
     r"|.*\.(?:pdf|docx?|txt|py|js|ts|md|json|ya?ml|zip|exe|png|jpe?g|toml|csv|xlsx?|html?|com|org|net|de|fr|it|es|ru|jp|cn)$",
     regex.IGNORECASE,
 )
@@ -80,6 +80,11 @@ def digits_in(text: str) -> int:
 def is_long(part: ValuePart) -> bool:
     """Tell whether a part is long enough to be a secret by itself."""
     return digits_in(part.text) > 3 if part.shape is Shape.DIGITS else len(part.text) > 4
+
+
+def looks_chosen(part: ValuePart) -> bool:
+    """Tell whether a part has letters, digits and a sign between them, as rules for passwords ask."""
+    return len(part.text) > 7 and _SYMBOL_INSIDE.search(part.text) is not None and digits_in(part.text) > 0
 
 
 def gives_away(part: ValuePart) -> bool:

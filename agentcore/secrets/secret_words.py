@@ -39,7 +39,7 @@ _ARABIC_BEHIND: Final = ("هما", "كم", "هم", "نا", "ها", "ي", "ك", "
 _JOINED: Final = 6
 """Letters from which a word is known at the end of a longer one, as in `Druckerpasswort`."""
 _INVISIBLE: Final = regex.compile(
-    r"[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\u0640\u064b-\u065f\u0670]+"
+    r"[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\u20e3\u0640\u064b-\u065f\u0670]+"
 )
 _BOTH_SCRIPTS: Final = regex.compile(r"[\p{Latin}]++[\p{Cyrillic}\p{Greek}]|[\p{Cyrillic}\p{Greek}]++\p{Latin}")
 _WORD: Final = regex.compile(r"\w+")

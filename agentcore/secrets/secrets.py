@@ -7,7 +7,9 @@ A shape can be missed, and an unusual name can look like one; the guard errs tow
 still stands in the conversation.
 """
 
+from base64 import b64decode
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from enum import StrEnum
 from itertools import pairwise
 from typing import Final
@@ -38,7 +40,29 @@ _PREFIXED = lazy_pattern(
     r"|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"
     r")"
 )
+_PLACEHOLDER = lazy_pattern(r"[-_]?your[-_]|x{6,}|\.{4,}|[-_]here\b|placeholder", regex.IGNORECASE)
+_PUBLIC = lazy_pattern(
+    r"AAAA[BCE][3C2][A-Za-z0-9+/]*|M(?:Cow|IGf|IIB|FkwEwYHKoZI)[A-Za-z0-9+/]*={0,2}|[13][1-9A-HJ-NP-Za-km-z]{25,34}"
+)
+"""How public keys and addresses of coins look."""
+_DIGEST = lazy_pattern(r"sha-?(?:1|256|384|512)[-:=][A-Za-z0-9+/]*$", regex.IGNORECASE)
 _WRAPPED = lazy_pattern(r"(?<=[A-Za-z0-9_-]{8})[ \t]*\r?\n[ \t>]*(?=[A-Za-z0-9_-]{8})")
+_JOINED = lazy_pattern(r"[\"'][ \t]*[+.&][ \t]*\r?\n?[ \t]*[\"']|\\\r?\n[ \t]*")
+_COMMANDS = lazy_pattern(
+    r"\bu(?:ser)?\s*[:=]\s*\S+[\s,;/]+p(?:w|ass)?\s*[:=]\s*[\"']?(?=\S*\d)\S{5,}|\bmysql\w*\s[^\n]{0,80}?-p(?=\S*\d)\w\S{4,}"
+    r"|\bhtpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+\S{4,}|:[^\s:'\"]{5,}[\"']?\s*\|\s*(?:sudo\s+)?chpasswd"
+    r"|\bnet\s+user\s+\S+\s+\S{5,}\s+/add|\bredis-cli\s[^\n]{0,60}?-a\s+\S{5,}"
+    r"|(?<![\w.])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+:(?=[^\s:/.]*\d)(?=[^\s:/.]*[A-Za-z])[^\s:/.]{6,}(?!\S)",
+    regex.IGNORECASE,
+)
+_ENCODED = lazy_pattern(r"(?<![\w+/=-])[A-Za-z0-9+/]{12,340}={0,2}(?![\w+/=-])")
+_LOGIN = lazy_pattern(r"[\w.@+-]{2,}:[\x21-\x7e]{4,}")
+_DISGUISED = lazy_pattern(
+    r"(?<!\w)p[ ._\n-]?[a4@][ ._\n-]?[s$5][ ._\n-]?[s$5][ ._\n-]?w[ ._\n-]?[o0][ ._\n-]?r[ ._\n-]?[dt](?!\w)[\"'`]?\s*"
+    r"(?:[:=]|is|ist|è|es|est)[\"'`]?\s*(?=[^\s\d]*+\d)[^\s\"'`$<{]{5,}"
+    r"|(?<!\w)(?:c[o0]ntr[a4]se[nñ][a4]|п[аa@]р[о0]ль)\s*(?:[:=]|es|это)\s*(?=[^\s\d]*+\d)\S{5,}",
+    regex.IGNORECASE,
+)
 _ASSIGNED = lazy_pattern(
     r"[A-Za-z0-9]_(?:PASS|PW|PASSWD|SECRET|TOKEN|API_?KEY)[\"']?\s*[:=]\s*[\"']?(?=[^\s\"'$<{\d]*+\d)[^\s\"'$<{(]{6,}"
     r"|\b(?:session_?id|sid|jsessionid|phpsessid|connect\.sid|auth_?token|csrf_?token|remember_?me)=(?=[a-z_%.-]*+\d)[\w%.-]{16,}"
@@ -73,6 +97,11 @@ def secret_in(text: str) -> str | None:
         >>> secret_in("Ana's password is hunter2."), secret_in("Ana forgot her password again.")
         ('password', None)
     """
+    joined = _JOINED.sub("", text)
+    return _kind_in(text) or (None if joined == text else _kind_in(joined))
+
+
+def _kind_in(text: str) -> str | None:
     read = FoldedText.of(text)
     if is_told_in(read):
         return "password"
@@ -92,7 +121,18 @@ def _signs_in(text: str) -> bool:
 
 def _is_prefixed(text: str) -> bool:
     """Tell whether a key has the beginning that its vendor gives it, also where a line broke it."""
-    return _PREFIXED.search(text) is not None or ("\n" in text and _PREFIXED.search(_WRAPPED.sub("", text)) is not None)
+    if any(_PLACEHOLDER.search(match.group()) is None for match in _PREFIXED.finditer(text)):
+        return True
+    return "\n" in text and _PREFIXED.search(_WRAPPED.sub("", text)) is not None and _PREFIXED.search(text) is None
+
+
+def _is_login(encoded: str) -> bool:
+    """Tell whether letters are Base64 of a user and a password, as HTTP sends them."""
+    if not any(map(str.isdigit, encoded)) and not encoded.endswith("="):
+        return False
+    with suppress(ValueError):
+        return _LOGIN.fullmatch(b64decode(encoded, validate=True).decode("ascii")) is not None
+    return False
 
 
 def _has_card_number(text: str) -> bool:
@@ -132,7 +172,16 @@ def _passes_luhn(number: str) -> bool:
 
 
 def _has_random_token(text: str) -> bool:
-    return any(_looks_random(match.group()) for match in _RANDOM.finditer(text))
+    return any(_looks_random(match.group()) and not _is_public(match) for match in _RANDOM.finditer(text))
+
+
+def _is_public(match: "regex.Match[str]") -> bool:
+    """Tell whether it is the digest of something, or a key that everybody may know."""
+    token = match.group()
+    is_digest = _DIGEST.search(match.string[max(0, match.start() - 120) : match.start()]) is not None
+    return (
+        is_digest or token.lower().startswith(("sha256-", "sha384-", "sha512-")) or _PUBLIC.fullmatch(token) is not None
+    )
 
 
 def _looks_random(token: str) -> bool:
@@ -149,6 +198,9 @@ _KINDS: Final[tuple[tuple[str, Callable[[str], bool]], ...]] = (
     ("password in an address", lambda text: _IN_URL.search(text) is not None),
     ("password", lambda text: _PASSPHRASE.search(text) is not None),
     ("password", lambda text: _ASSIGNED.search(text) is not None),
+    ("password", lambda text: _DISGUISED.search(text) is not None),
+    ("password", lambda text: _COMMANDS.search(text) is not None),
+    ("password", lambda text: any(_is_login(match.group()) for match in _ENCODED.finditer(text))),
     ("password", _signs_in),
     ("card number", _has_card_number),
     ("key or token", _has_random_token),

@@ -11,7 +11,7 @@ from typing import Final
 import regex
 
 from agentcore.lexicon.lazy_pattern import lazy_pattern
-from agentcore.secrets.secret_lists import counts_out, has_column, has_seed_phrase
+from agentcore.secrets.secret_lists import counts_out, has_column, has_label, has_seed_phrase
 from agentcore.secrets.secret_values import (
     LONGEST_VALUE,
     PART,
@@ -21,12 +21,14 @@ from agentcore.secrets.secret_values import (
     digits_in,
     gives_away,
     is_long,
+    looks_chosen,
     shape_of,
 )
 from agentcore.secrets.secret_words import FoldedText, Mark, marks_of, secret_words
 
 _BOUNDARY: Final = lazy_pattern(
-    r"(?<=[.!…][\"'»”)\]]?)\s+(?!\p{Ll})|(?<=\?)\s+(?!(?i:it'?s|it is|es ist|sie ist|c'est|es|è|это)\b)|[。！？؟]+"
+    r"(?<=[.!…][\"'»”)\]]?)(?<!(?<!\w)\p{L}\.)\s+(?!\p{Ll})"
+    r"|(?<=\?)\s+(?!(?i:it'?s|it is|es ist|sie ist|c'est|es|è|это)\b)|[。！？؟]+"
     r"|(?<![:=：\s])\s*\n+(?!\s*[\"']?value[\"']?\s*[:=])"
 )
 _QUOTES: Final = "\"'`«»“”„‚‘’「」『』*_ \t\n\r\u00a0("
@@ -42,10 +44,19 @@ _NEAR: Final = 100
 _DIGITS_TO_THE_END: Final = lazy_pattern(
     r"\d{2,8}(?:です|だ|でした|である)?[よね]?[\"'»”」』]?\s*(?:[.,;!?)。，、！？|]|$|\n)"
 )
-_HAN_DIGITS: Final = lazy_pattern("(?:[零〇一二三四五六七八九幺两][・、， -]?){4,}")
+_HAN_DIGITS: Final = lazy_pattern("(?:[零〇一二三四五六七八九幺两][・、， -]?){4,}+(?!年)")
+_COMBINATION: Final = lazy_pattern(
+    rf"(?<![^\W{UNSPACED}]|[.,/:-])\d{{1,2}}(?:\s?[-–]\s?\d{{1,2}}){{2,5}}+(?![^\W{UNSPACED}]|[/:]|[-.,]\d)", regex.V0
+)
+_COMMAS: Final = lazy_pattern(r"(?<![\w.,])\d(?:,\s?\d){3,7}+(?![\w.,]\w|\w)")
+_RUNS: Final = (_HAN_DIGITS, _COMBINATION, _COMMAS)
+_LONG_RUNS: Final = (
+    _HAN_DIGITS,
+    lazy_pattern(rf"(?<![^\W{UNSPACED}]|[.,/:-])\d(?:\s?[-–]\s?\d){{3,7}}+(?![^\W{UNSPACED}]|[/:]|[-.,]\d)", regex.V0),
+)
 _PIECE: Final = lazy_pattern(r"[^\W_]+")
 _FOUR_DIGITS: Final = lazy_pattern(r"(?<![\w.,/-])\d(?:\s?[-–·/]\s?\d){3,}+(?![\w/])")
-_BEHIND_ADDRESS: Final = lazy_pattern(r"(?:@[\w-]+\.\w{2,}\s*(?:[/|,;:]\s*|\s\p{L}{1,3}\s)|[\w.@-]{3,}\s+/\s+)[\"'`]?$")
+_BEHIND_ADDRESS: Final = lazy_pattern(r"(?:@[\w-]+\.\w{2,}\s*(?:[/|,;:]\s*|\s\p{L}{1,3}\s)|[\w.@-]{2,}\s+/\s+)[\"'`]?$")
 _SPELLED: Final = lazy_pattern(
     rf"(?<![\w-])[^\W_{UNSPACED}](?:(?:\s?[-–·・,]\s?|\s)(?:[^\W_{UNSPACED}]|[!@#$%&*+])(?!\w)){{4,}}+"
 )
@@ -67,7 +78,7 @@ def is_told_in(text: FoldedText) -> bool:
         return False
     if any(statement.tells() for statement in _statements(text, marks)) or has_seed_phrase(text, marks):
         return True
-    return "\n" in text.plain and has_column(text, marks)
+    return has_label(text, marks) or ("\n" in text.plain and has_column(text, marks))
 
 
 _TELLING: Final = frozenset(
@@ -115,6 +126,8 @@ class _Statement:
 
     def _is_worked_out(self, parts: Sequence[ValuePart]) -> bool:
         """Tell whether it is told how a secret is made of the usual one or of what others can find out."""
+        if self._has("derived") and self._is_put_together(parts):
+            return True
         is_named = self._has("passwords") or (self._has("as_before") and self._has("logins") and self._has("entering"))
         if not is_named or self._text.plain[self._start : self._end + 1].rstrip().endswith(("?", "？")):
             return False
@@ -124,7 +137,18 @@ class _Statement:
             words = _PIECE.findall(self._text.folded[self._start : self._end])
             return bool(numbers) or any(word in secret_words("digits") for word in words)
         is_told = says_what or any(part.shape is Shape.MIXED and is_long(part) for part in numbers)
+        is_told = is_told or any(map(self._stands_alone, numbers))
         return self._has("derived") and is_told and any(digits_in(part.text) > 1 for part in numbers)
+
+    def _is_put_together(self, parts: Sequence[ValuePart]) -> bool:
+        """Tell whether a word with a number ends what is told of names and dates that something opens by."""
+        is_about = any(map(self._has, ("passwords", "codes", "locks", "logins", "as_before")))
+        last = parts[-1] if parts else None
+        if last is None or not is_about or _PUT_TOGETHER.fullmatch(last.text) is None:
+            return False
+        before = self._text.plain[self._start : last.start].rstrip(_QUOTES)
+        is_introduced = before.endswith((",", ":", "、", "，", "：", "،", "—", "–")) or self._has("namely")
+        return is_introduced and _ENDS.match(self._text.plain, last.end) is not None
 
     def _stands_alone(self, part: ValuePart) -> bool:
         """Tell whether a number ends what is said, right behind what a secret opens: `the PIN of my card 4711`."""
@@ -151,12 +175,14 @@ class _Statement:
             if self._is_signed_in_with(part) or self._is_close_to_its_name(part):
                 return True
             return by is not None and self._is_put_to_use(part, by)
-        return self._is_secret(part, by) or self._opens(part, by)
+        return self._is_secret(part, by) or self._opens(part, by) or self._is_signed_in_with(part)
 
     def _is_secret(self, part: ValuePart, by: str) -> bool:
         """Tell whether a value stands behind a word that is secret by its name."""
         if self._before("passwords", part.start):
             if by in {"logins", "locks"}:
+                if self._is_of_a_card(part):
+                    return True
                 return (part.shape is Shape.MIXED and len(part.text) >= _LEAST_UNNAMED) or self._stands_alone(part)
             least = 3 if by in {"passwords", "links", ":"} else 4
             return digits_in(part.text) >= least if part.shape is Shape.DIGITS else len(part.text) > 3
@@ -166,19 +192,31 @@ class _Statement:
             return False
         return self._has("as_before") or (by == "namely" and self._has("derived"))
 
+    def _is_of_a_card(self, part: ValuePart) -> bool:
+        """Tell whether it is the three digits of a card: `the CVV of my card 442`."""
+        named = self._named_before(part.start)
+        is_three = part.shape is Shape.DIGITS and digits_in(part.text) == 3
+        return is_three and named is not None and self._text.folded[named.start : named.end].startswith(("cvv", "cvc"))
+
     def _opens(self, part: ValuePart, by: str) -> bool:
         """Tell whether a value stands behind a code and what it opens, or a key and what it connects to."""
         code, key = self._before("codes", part.start), self._before("keys", part.start)
         is_number = part.shape is Shape.DIGITS and digits_in(part.text) > 2 and by in {":", "links"}
         if not is_long(part) and not is_number:
             return False
+        if by == "locks" and self._before("safes", part.start) and self._stands_alone(part):
+            return digits_in(part.text) < 7 and not part.text.startswith(("19", "20"))
         if code and ((by == "namely" and is_long(part)) or self._is_near("locks", part.start)):
             return True
         if not is_long(part) or self._is_of_an_address(part.start):
             return False
+        return self._fits(part, by, is_key=key)
+
+    def _fits(self, part: ValuePart, by: str, *, is_key: bool) -> bool:
+        """Tell whether a value stands behind a safe, or a key, or what is entered."""
         if by in {":", "links"} and self._before("safes", part.start) and part.shape is Shape.DIGITS:
             return True
-        if key and self._is_near("logins", part.start):
+        if is_key and self._is_near("logins", part.start):
             return by in {"keys", "links", ":", "namely"}
         return (by in {":", "entering"} or (by == "using" and gives_away(part))) and self._is_entered(part)
 
@@ -207,14 +245,18 @@ class _Statement:
 
     def _is_signed_in_with(self, part: ValuePart) -> bool:
         """Tell whether something is opened with a value whose look gives it away, or one that is entered at once."""
-        is_login = self._is_near("logins", part.start) or self._before("passwords", part.start)
-        if is_long(part) and part.shape is Shape.MIXED and is_login:
-            before = self._text.plain[max(self._start, part.start - 60) : part.start]
-            if _BEHIND_ADDRESS.search(before) is not None:
-                return True
+        if self._is_beside_its_user(part):
+            return True
+        if self._introduced_by(part.start) in {"using", "with"} and part.shape is Shape.MIXED and looks_chosen(part):
+            return self._has("entering") or self._has("opening")
         if not is_long(part) or not self._is_entered(part):
             return False
         return gives_away(part) or self._starts_at(part.end, "entering") or self._starts_at(part.end, "opening")
+
+    def _is_beside_its_user(self, part: ValuePart) -> bool:
+        is_login = self._is_near("logins", part.start) or self._before("passwords", part.start)
+        before = self._text.plain[max(self._start, part.start - 60) : part.start]
+        return is_long(part) and part.shape is Shape.MIXED and is_login and _BEHIND_ADDRESS.search(before) is not None
 
     def _starts_at(self, place: int, kind: str) -> bool:
         starts = self._by_kind.get(kind, [])
@@ -234,10 +276,17 @@ class _Statement:
 
     def _is_followed(self, part: ValuePart) -> bool:
         """Tell whether it is said behind a value that this is a secret: `4711 is my PIN`."""
+        if is_long(part) and self._starts_in_brackets(part.end):
+            return True
         if not is_long(part) or not self._starts_at(part.end, "links"):
             return False
         named = [*self._by_kind.get("passwords", ()), *(self._by_kind.get("codes", ()) if self._has("locks") else ())]
         return any(part.end < start < part.end + 40 for start in named)
+
+    def _starts_in_brackets(self, place: int) -> bool:
+        """Tell whether brackets say that it is a secret: `4711 (PIN)`."""
+        begun = _OPENS_BRACKETS.match(self._text.plain, place)
+        return begun is not None and begun.end() in self._by_kind.get("passwords", ())
 
     def _is_word_value(self, part: ValuePart) -> bool:
         """Tell whether a plain word is a value: told as such right behind its name, and nothing that is said of one."""
@@ -268,6 +317,9 @@ class _Statement:
     def _introduced_by(self, place: int) -> str | None:
         """Return the kind of the word that stands right before a place, `:` for a sign, None for any other word."""
         before = self._text.folded[max(self._start, place - 40) : place].rstrip(_QUOTES)
+        head, _, last_word = before.rpartition(" ")
+        if last_word in secret_words("fillers") and head.rstrip(_QUOTES).endswith(":"):
+            return ":"
         if before.endswith(_COLONS) or (place > self._start and before == "" and self._text.folded[place - 1] == "\t"):
             return ":"
         if before.endswith((",", "、", "，", "،")) and self._before("links", place) and self._is_near("locks", place):
@@ -304,26 +356,33 @@ class _Statement:
     def _spells_one(self) -> bool:
         """Tell whether letters or digits are spelled one by one."""
         is_secret = self._has("passwords") or (self._has("codes") and (self._has("locks") or self._has("namely")))
-        is_named = is_secret or (
-            (self._has("entering") or self._has("opening")) and (self._has("locks") or self._has("logins"))
-        )
-        if not is_named:
-            return False
+        is_used = self._has("entering") or self._has("opening")
+        is_opened = is_used and (self._has("locks") or self._has("logins"))
+        if not (is_secret or is_opened):
+            return self._has("locks") and self._has("links") and self._finds(_LONG_RUNS)
+        if self._finds((_SPELLED, *_RUNS)) or (is_secret and self._finds((_FOUR_DIGITS,))):
+            return True
         plain = self._text.plain[self._start : self._end]
-        if _SPELLED.search(plain) is not None or (is_secret and _FOUR_DIGITS.search(plain) is not None):
-            return True
-        if is_secret and _HAN_DIGITS.search(plain) is not None:
-            return True
         if self._has("signs") and self._has("passwords") and any(map(str.isdigit, plain)):
             return self._has("links") or ":" in plain
-        return is_secret and counts_out(self._text.folded[self._start : self._end])
+        return (is_secret or self._has("locks")) and counts_out(self._text.folded[self._start : self._end])
+
+    def _finds(self, patterns: Sequence["regex.Pattern[str]"]) -> bool:
+        return any(one.search(self._text.plain, self._start, self._end) is not None for one in patterns)
 
     def _dials(self) -> bool:
         """Tell whether a dial is turned to numbers, one after the other."""
         if not (self._has("locks") or self._has("codes")):
             return False
+        if self._has("safes") and len(_LISTED.findall(self._text.plain, self._start, self._end)) > 2:
+            return True
         turns = self._by_kind.get("turns", [])
-        told = [start for start in turns if _TURNED.match(self._text.folded, start) is not None]
+        folded = self._text.folded
+        told = [
+            start
+            for start in turns
+            if _TURNED.match(folded, start) or _TURNED_TO.search(folded[max(0, start - 8) : start])
+        ]
         return len(told) > (1 if self._has("passwords") or self._has("safes") else 2)
 
 
@@ -346,4 +405,10 @@ _INTRODUCING: Final = (
     "codes",
     "locks",
 )
+_LISTED: Final = lazy_pattern(
+    r"(?<![\d.,:/-])\d{1,2}(?=\s*(?:[,;、，](?!\d)|\.?$|\.\s)|\s(?:und|and|e|y|et|puis|luego|dann|then|poi|depois|потом|затем)\b)"
+)
+_OPENS_BRACKETS: Final = lazy_pattern(r"[\"'`»”’」』*]?\s?[(（\[]")
+_PUT_TOGETHER: Final = lazy_pattern(r"\p{L}{3,}[^\w\s]?\d{2,6}[^\w\s]?|\p{L}+\d\p{L}[\p{L}\d]*")
+_TURNED_TO: Final = lazy_pattern(r"(?<!\d)\d{1,2}\W{1,3}(?:\p{L}{1,2}\W)?$")
 _TURNED: Final = lazy_pattern(r"\p{L}+\P{L}{0,3}(?:[\p{L}]{1,4}\P{L}{1,3})?\d{1,2}(?!\d)|[右左][にへ]?\s?\d{1,2}(?!\d)")

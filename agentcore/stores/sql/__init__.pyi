@@ -12,6 +12,7 @@ from .prepared import (
     PreparedByKey as PreparedByKey,
 )
 from .scrub import (
+    FORGET as FORGET,
     REASON as REASON,
     REMOVED_TEXT as REMOVED_TEXT,
 )

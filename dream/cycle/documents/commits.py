@@ -5,6 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from agentcore.stores.sql import FORGET
 from agentcore.workspace.differences import Difference
 from agentcore.workspace.folder import DREAMS
 from agentcore.workspace.git import Committed, WorkspaceGit
@@ -30,10 +31,10 @@ def commit(root: Path, outcomes: Sequence[FileOutcome], *, is_made: bool, at: da
     told = sorted({name for outcome in outcomes for name in outcome.passes})
     # The diary only repeats what the others say.
     telling = [outcome for outcome in outcomes if outcome.document != DREAMS] or outcomes
-    deltas = [(outcome.document, outcome.delta()) for outcome in telling]
+    deltas = [(outcome, outcome.delta()) for outcome in telling]
     more = sum(len(delta.come) for _, delta in deltas)
     less = sum(len(delta.gone) for _, delta in deltas)
-    lines = [line for document, delta in deltas for line in _lines(document, delta)]
+    lines = [line for outcome, delta in deltas for line in _lines(outcome, delta)]
     if len(lines) > _LINES:
         lines = [*lines[:_LINES], f"and {len(lines) - _LINES} more"]
     runs = sorted({outcome.run_id for outcome in outcomes if outcome.run_id})
@@ -47,10 +48,11 @@ def commit(root: Path, outcomes: Sequence[FileOutcome], *, is_made: bool, at: da
     return made.commit_id if isinstance(made, Committed) else made.value
 
 
-def _lines(document: str, delta: Difference) -> Iterator[str]:
-    """Yield what came and went, a line for each item; what looks like a secret is not repeated."""
+def _lines(outcome: FileOutcome, delta: Difference) -> Iterator[str]:
+    """Yield what came and went, a line for each item; what is forgotten or looks like a secret is not repeated."""
+    is_forgotten = FORGET in outcome.passes
     for mark, items in (("+", delta.come), ("-", delta.gone)):
         for item in items:
             text = " ".join(item.text.split())
-            shown = "(left out)" if secret_in(text) else text[:_WIDTH]
-            yield f"{mark} {document}: {shown}"
+            is_told = not secret_in(text) and not (is_forgotten and mark == "-")
+            yield f"{mark} {outcome.document}: {text[:_WIDTH] if is_told else '(left out)'}"

@@ -111,3 +111,37 @@ def test_what_was_forgotten_is_nowhere_after_ten_dreams_an_older_export_undo_red
     shown = [request.prompt for request in story.server.requests[asked:]]
     assert len(shown) >= 10
     assert not any(map(shows_it, shown))
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=Zoe", "-c", "user.email=zoe@example.org")
+    done = subprocess.run(["git", *identity, *arguments], cwd=folder, capture_output=True, check=True)
+    return done.stdout.decode()
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_of_a_repository_its_history_alone_holds_what_was_forgotten_and_the_command_says_so(story: Story):
+    workspace = story.folder / "workspace"
+    page = workspace / "MEMORY.md"
+    page.write_text(f"# Memory\n\n- Zoë sails every Sunday.\n- Zoë sails every Sunday.\n- {WORDINGS[0]}\n")
+    git(workspace, "init", "--quiet")
+    git(workspace, "add", "MEMORY.md")
+    git(workspace, "commit", "--quiet", "--message", "Begin")
+    story.say(SAID, day=1)
+    story.dream("run")
+    (entry, *_) = [one for one in story.dream("memories")["entries"] if one["content"] == WORDINGS[0]]
+    before = {path for path in (workspace / ".git").rglob("*") if path.is_file()}
+    assert any("inflated" in one for one in traces(story.folder, WORDINGS[0], *STEMS))
+
+    told = story.dream("forget", entry["id"], "--turns", "all", "--yes")
+    assert "git history" in told["untouched"]
+    for day in (2, 3):
+        story.say(f"I drink {day} cups of tea.", day=day)
+        story.dream("run")
+    assert len(git(workspace, "log", "--oneline").splitlines()) > 1  # what dreams write is committed
+    kept = traces(story.folder, WORDINGS[0], *STEMS)
+    assert "Zoë sails every Sunday." in page.read_text()
+    assert all(one.startswith("workspace/.git/objects/") for one in kept)
+    for path in before:
+        path.unlink(missing_ok=True)
+    assert traces(story.folder, WORDINGS[0], *STEMS) == []

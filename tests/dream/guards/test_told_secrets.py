@@ -44,6 +44,20 @@ My mnemonic is: apple river stone cloud table mouse green paper light train seve
 safe in the hall: left 12, right 40, left 9
 <password>Tr0ub4dor</password>
 CREATE USER ana IDENTIFIED BY 'Sommer#1';
+Il lucchetto della bici si apre con 7-3-9-1
+El candado se abre con cuatro dos uno cero
+玄関のオートロックは1357で開く。
+Сейф открывается так: 12 вправо, 40 влево
+Am Tresor erst 38, dann 12, dann 5
+Antwort auf die Sicherheitsfrage: Rufus
+NAS: basta il cognome di nonna e l'anno, Ferri1931
+Per entrare nel gestionale uso Fragola!2024
+PIN? one nine eight four
+pa$$word: k1tten
+key = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
+the header says cGFzc3dvcmQ6aHVudGVyMg== as ever
+mysql -u root -pLupo2020 shop
+Igel77xx (Kennwort vom Router)
 """.strip().splitlines()
 
 TABLES = [
@@ -51,10 +65,20 @@ TABLES = [
     "| Dienst | Passwort |\n|---|---|\n| WLAN | Kl33blatt |",
     "- name: DB_PASSWORD\n  value: Kl33blatt9",
     "Password:\n  Kl33blatt-x",
+    "pw\n----\nGruenkohl!7",
+    "PASSWORD=\\\nhunter2hunter",
+    "Open the intranet, then type the password\n`Kl33blatt-x`",
     "The token is\nghp_rMIMU8BC2rmjRYfGjs\nUt4HFoGUHcXp3XRMy4",
 ]
 
 UNTOLD = """
+Password? I forgot it.
+La porta si apre alle 8
+The lock was installed 24-8-2019
+ドアは2020年製で高さは2100ミリ。
+integrity="sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl ana@laptop
+API_KEY=YOUR_API_KEY_HERE
 The code of the seminar room is A1204.
 Ana opened the door at 1430.
 Ana bought a safe in 2021 for 450 euros.
