@@ -142,12 +142,16 @@ class DreamRecords:
 
     async def tokens_left(self) -> int | None:
         """Return how many tokens the dreams of the scope may still cost today (UTC); None if there is no bound."""
-        bound = self._options.model.tokens_per_day
-        if bound is None:
-            return None
+        model = self._options.model
         today = self._parts.clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         spent = await self.usage(since=today, by=())
-        return max(0, bound - sum(row.tokens for row in spent))
+        left = [] if model.tokens_per_day is None else [model.tokens_per_day - sum(row.tokens for row in spent)]
+        if model.host_tokens_per_day is not None:
+            of_all = await self._parts.storage.read(
+                self._scope, lambda view: dream_stores(view).calls.spent_by_all(today)
+            )
+            left.append(model.host_tokens_per_day - of_all.tokens)
+        return max(0, min(left)) if left else None
 
     async def runs(self, *, limit: int = 20, before: str | None = None) -> list[RunReport]:
         """Return the newest runs, newest first; one that is under way or interrupted has no `finished_at`.

@@ -35,6 +35,12 @@ class Stop(StrEnum):
     """The next call could exceed the tokens of one run."""
     DAY_BUDGET = "day_budget"
     """The next call could exceed the tokens of the day."""
+    DAY_CALLS = "day_calls"
+    """As many calls were made today as the scope may make."""
+    HOST_TOKENS = "host_tokens"
+    """The next call could exceed the tokens that all scopes together may cost in a day."""
+    HOST_CALLS = "host_calls"
+    """As many calls were made today as all scopes together may make."""
 
 
 class Refused(StrEnum):

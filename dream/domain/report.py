@@ -240,8 +240,17 @@ def _spent(passes: tuple[PassReport, ...]) -> str | None:
     if not stops:
         return None
     stop, name = next(iter(stops.items()))
-    bound = "tokens_per_run" if stop == Stop.RUN_BUDGET else "tokens_per_day"
-    return f"{stop}: {name} has more to do; the next run goes on, or raise model.{bound}"
+    return f"{stop}: {name} has more to do; the next run goes on, or raise model.{_BOUNDS[Stop(stop)]}"
+
+
+_BOUNDS = {
+    Stop.RUN_BUDGET: "tokens_per_run",
+    Stop.DAY_BUDGET: "tokens_per_day",
+    Stop.DAY_CALLS: "calls_per_day",
+    Stop.HOST_TOKENS: "host_tokens_per_day",
+    Stop.HOST_CALLS: "host_calls_per_day",
+}
+"""The option that each of the bounds stands in."""
 
 
 class AlarmKind(StrEnum):

@@ -13,7 +13,7 @@ GATE_WORDS: Final = {
     GateName.BUSY: "nobody is being served",
     GateName.SCHEDULE: "dreams start by themselves",
     GateName.WORK: "some pass has work",
-    GateName.BUDGET: "the tokens of the day are not spent",
+    GateName.BUDGET: "the tokens and calls of the day are not spent",
     GateName.INTERVAL: "the next window has come",
     GateName.CRON: "the minute of the cron expression has come",
     GateName.DAILY: "the time of day has come",

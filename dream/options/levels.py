@@ -31,6 +31,8 @@ OF_THE_HOST: Final = (
     "sessions.every",
     "schedule.max_concurrent_dreams",
     "model.calls_in_flight",
+    "model.host_tokens_per_day",
+    "model.host_calls_per_day",
 )
 """Options that hold for a whole host: its scopes share what they are about."""
 

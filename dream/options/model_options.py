@@ -48,6 +48,12 @@ class ModelOptions(Options):
     """Tokens one run may cost, failed calls included; it ends as partial before it would cost more. None: no bound."""
     tokens_per_day: int | None = Field(default=2_000_000, ge=0)
     """Tokens all runs of a scope may cost in a day (UTC), failed calls included. None: no bound."""
+    calls_per_day: int | None = Field(default=None, ge=0)
+    """Calls all runs of a scope may make in a day (UTC), failed ones included. None: no bound."""
+    host_tokens_per_day: int | None = Field(default=None, ge=0)
+    """Tokens the dreams of all scopes together may cost in a day (UTC). None: no bound."""
+    host_calls_per_day: int | None = Field(default=None, ge=0)
+    """Calls the dreams of all scopes together may make in a day (UTC). None: no bound."""
 
     def __init__(self, **values: Any) -> None:
         super().__init__(**(_USUAL.get(values.get("profile", ""), {}) | values))

@@ -58,6 +58,13 @@ _SUMS = tuple(
         (model_failures, func.count(), model_failures.c.failed_at),
     )
 )
+_SUMS_OF_ALL = tuple(
+    select(count, func.sum(columns.input_tokens), func.sum(columns.output_tokens)).where(at >= bindparam("since"))
+    for columns, count, at in (
+        (model_calls.c, func.sum(model_calls.c.calls), model_calls.c.answered_at),
+        (model_failures.c, func.count(), model_failures.c.failed_at),
+    )
+)
 _TEXTS = frozenset({"pk", "scope_id", "prompt", "answer"})
 
 
@@ -103,6 +110,15 @@ class Spent:
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
         )
+
+
+def spent_by_all(transaction: Transaction, since: datetime) -> Spent:
+    """Return what the calls of all scopes cost since an instant."""
+    total = Spent()
+    for sums in _SUMS_OF_ALL:
+        count, given, got = transaction.connection.execute(sums, {"since": to_micros(since)}).one()
+        total += Spent(count or 0, given or 0, got or 0)
+    return total
 
 
 class CallStore:
@@ -239,6 +255,10 @@ class CallStore:
             count, given, got = self._transaction.execute(sums.where(*where)).one()
             total += Spent(count or 0, given or 0, got or 0)
         return total
+
+    def spent_by_all(self, since: datetime) -> Spent:
+        """Return what the calls of all scopes cost since an instant."""
+        return spent_by_all(self._transaction, since)
 
     def rounds(self, run_id: str, pass_name: str) -> tuple[RoundCost, ...]:
         """Return what the rounds of a pass cost in a run, by number and kind, in order.

@@ -16,6 +16,7 @@ from agentcore.stores.sql.leases import is_gone
 from agentcore.stores.sql.schema import leases, model_calls, model_failures, peers, runs, schedules, scopes, settings
 from dream.domain.report import RunKind
 from dream.domain.storage_names import DREAM_LEASE, PAUSED_SETTING
+from dream.stores.calls import Spent
 from dream.stores.overview import ScopeOverview, read_overview
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from agentcore.domain.capability import Capability
     from agentcore.stores.sql.transaction import Transaction
-    from dream.options import DreamOptions
+    from dream.options import DreamOptions, ModelOptions
     from dream.options.levels import OptionLevels
     from dream.options.scheduling import AwakeReading
 
@@ -175,7 +176,7 @@ class ScheduleTerms:
     Args:
         enabled: Whether anything dreams.
         ignore_scope_switches: Whether scopes dream that switched dreams off.
-        tokens_per_day: What a day may cost; None for no bound.
+        model: What a day may cost the scope, and all scopes together.
         zone: The machine's own time zone.
         options_hash: Begins with the hash of all that due times of the host's scopes are computed from; ends in that of
             what gives the passes of this scope work.
@@ -185,7 +186,7 @@ class ScheduleTerms:
 
     enabled: bool
     ignore_scope_switches: bool
-    tokens_per_day: int | None
+    model: ModelOptions
     zone: str
     options_hash: str
     awake: AwakeReading | None = None
@@ -217,12 +218,17 @@ class ScheduleTerms:
         return cls(
             options.enabled,
             options.ignore_scope_switches,
-            options.model.tokens_per_day,
+            options.model,
             zone,
             marks,
             awake=options.schedule.awake,
             readers=options.readers_of_turns(capabilities),
         )
+
+    @property
+    def bounds_all(self) -> bool:
+        """Whether there is a bound on what all scopes together cost."""
+        return self.model.host_tokens_per_day is not None or self.model.host_calls_per_day is not None
 
     def gives_other_work(self, options_hash: str) -> bool:
         """Tell whether passes may have other work than under the options with that hash."""
@@ -230,7 +236,9 @@ class ScheduleTerms:
 
     def renews_at(self, now: datetime) -> datetime | None:
         """Return when the tokens of the day are renewed; None if there is no bound."""
-        return None if self.tokens_per_day is None else start_of_day(now) + timedelta(days=1)
+        return (
+            start_of_day(now) + timedelta(days=1) if any(one is not None for one in _day_bounds(self.model)) else None
+        )
 
 
 def _timing(options: DreamOptions) -> list[object]:
@@ -250,16 +258,30 @@ class Facts:
     Args:
         is_paused: Whether a person paused it.
         lease_until: When the lease of a run under way runs out; None if nobody living holds one.
-        spent: Tokens that it cost today.
+        spent: What it cost today.
     """
 
     is_paused: bool
     lease_until: datetime | None
-    spent: int
+    spent: Spent
 
-    def budget_left(self, tokens_per_day: int | None) -> int | None:
-        """Return how many tokens are left today; None if there is no bound."""
-        return None if tokens_per_day is None else max(0, tokens_per_day - self.spent)
+    def budget_left(self, model: ModelOptions, of_all: Spent) -> int | None:
+        """Return how many tokens are left today, none where no call is; None if there is no bound.
+
+        Args:
+            model: The bounds.
+            of_all: What the day cost all scopes.
+        """
+        tokens, calls, all_tokens, all_calls = _day_bounds(model)
+        if (calls is not None and self.spent.calls >= calls) or (all_calls is not None and of_all.calls >= all_calls):
+            return 0
+        left = [bound - spent for bound, spent in ((tokens, self.spent.tokens), (all_tokens, of_all.tokens))
+                if bound is not None]  # fmt: skip
+        return max(0, min(left)) if left else None
+
+
+def _day_bounds(model: ModelOptions) -> tuple[int | None, int | None, int | None, int | None]:
+    return model.tokens_per_day, model.calls_per_day, model.host_tokens_per_day, model.host_calls_per_day
 
 
 def read_facts(transaction: Transaction, keys: Sequence[int]) -> dict[int, Facts]:
@@ -271,7 +293,9 @@ def read_facts(transaction: Transaction, keys: Sequence[int]) -> dict[int, Facts
     )
     leased = _leased(transaction, keys)
     spent = _spent(transaction, keys)
-    return {key: Facts(is_paused=key in paused, lease_until=leased.get(key), spent=spent.get(key, 0)) for key in keys}
+    return {
+        key: Facts(is_paused=key in paused, lease_until=leased.get(key), spent=spent.get(key, Spent())) for key in keys
+    }
 
 
 def _digest(said: object) -> str:
@@ -295,12 +319,15 @@ def _leased(transaction: Transaction, keys: Sequence[int]) -> dict[int, datetime
     }
 
 
-def _spent(transaction: Transaction, keys: Sequence[int]) -> dict[int, int]:
+def _spent(transaction: Transaction, keys: Sequence[int]) -> dict[int, Spent]:
     today = to_micros(start_of_day(transaction.now))
-    spent: dict[int, int] = {}
-    for table, at in ((model_calls, model_calls.c.answered_at), (model_failures, model_failures.c.failed_at)):
-        cost = func.sum(table.c.input_tokens + table.c.output_tokens)
-        of_today = select(table.c.scope_id, cost).where(table.c.scope_id.in_(keys), at >= today)
-        for key, tokens in transaction.connection.execute(of_today.group_by(table.c.scope_id)):
-            spent[key] = spent.get(key, 0) + int(tokens or 0)
+    spent: dict[int, Spent] = {}
+    for table, count, at in (
+        (model_calls, func.sum(model_calls.c.calls), model_calls.c.answered_at),
+        (model_failures, func.count(), model_failures.c.failed_at),
+    ):
+        sums = (count, func.sum(table.c.input_tokens), func.sum(table.c.output_tokens))
+        of_today = select(table.c.scope_id, *sums).where(table.c.scope_id.in_(keys), at >= today)
+        for key, calls, given, got in transaction.connection.execute(of_today.group_by(table.c.scope_id)):
+            spent[key] = spent.get(key, Spent()) + Spent(int(calls or 0), int(given or 0), int(got or 0))
     return spent

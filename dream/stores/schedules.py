@@ -15,7 +15,8 @@ from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.schema import peers, schedules, scopes, switches
 from agentcore.stores.sql.settings import any_within
 from agentcore.stores.sql.transaction import chunks, encode, micros
-from dream.stores.fleet import read_facts
+from dream.stores.calls import Spent, spent_by_all
+from dream.stores.fleet import read_facts, start_of_day
 from dream.stores.unread import read_unread
 from dream.triggers import STATE_VERSION, PassWork, Reason, ScheduleState, Switch, SwitchSource, winning_switch
 
@@ -180,6 +181,12 @@ class ScheduleStore:
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
         self._connection = transaction.connection
+        self._of_all: Spent | None = None
+
+    def _spent_by_all(self) -> Spent:
+        if self._of_all is None:
+            self._of_all = spent_by_all(self._transaction, start_of_day(self._transaction.now))
+        return self._of_all
 
     def mine(self, terms: ScheduleTerms) -> Schedule:
         """Return the schedule of the transaction's scope, stored or not."""
@@ -202,7 +209,7 @@ class ScheduleStore:
             closed = [row.pk for row in rows if False in (row.wide_learning, row.own_learning)]
             within = any_within(self._connection, closed) if closed else set[int]()
             for row in rows:
-                one = _to_schedule(row, facts, terms_of, self._transaction.now)
+                one = _to_schedule(row, facts, terms_of, self._transaction.now, self._spent_by_all)
                 one = one.learning_within() if row.pk in within else one
                 found.append(self._with_unread(one, terms_of(one.state.scope)))
         return found
@@ -270,7 +277,9 @@ _ALL = select(
 _Terms: TypeAlias = "Callable[[Scope], ScheduleTerms]"
 
 
-def _to_schedule(row: Row[Any], facts: Mapping[int, Facts], terms_of: _Terms, now: datetime) -> Schedule:
+def _to_schedule(
+    row: Row[Any], facts: Mapping[int, Facts], terms_of: _Terms, now: datetime, of_all: Callable[[], Spent]
+) -> Schedule:
     scope = Scope(row.workspace, row.observer, row.observed)
     terms = terms_of(scope)
     stored, is_readable = _stored(row.state, scope)
@@ -285,7 +294,7 @@ def _to_schedule(row: Row[Any], facts: Mapping[int, Facts], terms_of: _Terms, no
         failures=_failures(stored, known),
         is_paused=known.is_paused,
         lease_until=known.lease_until,
-        budget_left=known.budget_left(terms.tokens_per_day),
+        budget_left=known.budget_left(terms.model, of_all() if terms.bounds_all else Spent()),
         budget_renews_at=terms.renews_at(now),
         options_hash=row.options_hash or "",
         **stored.shared(),

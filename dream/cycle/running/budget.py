@@ -1,15 +1,20 @@
 """What calls may cost: the budgets of a run and of a day, and what later passes are left of them."""
 
 import asyncio
-from collections.abc import Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import islice
 
+from agentcore.domain.scope import Scope
 from agentcore.llm.chat import ChatRequest, Usage
+from agentcore.stores.storage import Storage
 from dream.cycle.running.prompt_limits import estimated_prompt
 from dream.domain.reasons import Stop
 from dream.domain.report import RunReport
 from dream.options import ModelOptions
+from dream.stores import dream_stores
+from dream.stores.calls import Spent
 
 
 @dataclass(slots=True)
@@ -19,18 +24,23 @@ class Budget:
     Before a call it sets aside the prompt and the longest answer, so that the bound holds whatever comes back. A call
     that does not fit waits for those under way, which mostly cost less than was set aside for them.
 
+    What all scopes cost is read before each call, so that their bounds hold but for what is in flight elsewhere then.
+
     Args:
         options: The bounds.
         run: Tokens the run has cost so far.
-        day: Tokens the day has cost so far, this run's among them.
+        day: What the day has cost so far, this run's calls among it.
         kept: Tokens that are left to later passes of the run (`kept_for`).
+        of_all: Returns what the day has cost all scopes so far; None if that has no bound.
     """
 
     options: ModelOptions
     run: int
-    day: int
+    day: Spent
     kept: int = 0
+    of_all: Callable[[], Awaitable[Spent]] | None = None
     _aside: int = 0
+    _calls: int = 0
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def set_aside(self, request: ChatRequest) -> Usage | Stop:
@@ -39,9 +49,10 @@ class Budget:
         cost = most.input_tokens + most.output_tokens
         async with self._changed:
             while True:
-                stop = self._exceeded(cost)
+                stop = self._exceeded(cost, Spent() if self.of_all is None else await self.of_all())
                 if stop is None:
                     self._aside += cost
+                    self._calls += 1
                     return most
                 if not self._aside:
                     return stop
@@ -51,17 +62,30 @@ class Budget:
         """Count what a call cost in the place of what was set aside for it."""
         async with self._changed:
             self._aside -= most.input_tokens + most.output_tokens
+            self._calls -= 1
             self.run += spent
-            self.day += spent
+            self.day += Spent(1, spent)
             self._changed.notify_all()
 
-    def _exceeded(self, cost: int) -> Stop | None:
-        bounds = ((Stop.RUN_BUDGET, self.options.tokens_per_run, self.run),)
-        bounds += ((Stop.DAY_BUDGET, self.options.tokens_per_day, self.day),)
-        for stop, bound, spent in bounds:
-            if bound is not None and spent + self._aside + self.kept + cost > bound:
-                return stop
+    def _exceeded(self, cost: int, of_all: Spent) -> Stop | None:
+        options, more = self.options, self._aside + self.kept + cost
+        bounds = (
+            (Stop.RUN_BUDGET, options.tokens_per_run, self.run + more),
+            (Stop.DAY_BUDGET, options.tokens_per_day, self.day.tokens + more),
+            (Stop.DAY_CALLS, options.calls_per_day, self.day.calls + self._calls + 1),
+            (Stop.HOST_TOKENS, options.host_tokens_per_day, of_all.tokens + more),
+            (Stop.HOST_CALLS, options.host_calls_per_day, of_all.calls + self._calls + 1),
+        )
+        return next((stop for stop, bound, spent in bounds if bound is not None and spent > bound), None)
+
+
+def spent_by_all(
+    storage: Storage, scope: Scope, options: ModelOptions, since: datetime
+) -> Callable[[], Awaitable[Spent]] | None:
+    """Return what reads the cost of all scopes since an instant; None where no bound asks for it."""
+    if options.host_tokens_per_day is None and options.host_calls_per_day is None:
         return None
+    return lambda: storage.read(scope, lambda view: dream_stores(view).calls.spent_by_all(since))
 
 
 def kept_for(later: Collection[str], earlier_runs: Iterable[RunReport], options: ModelOptions) -> int:

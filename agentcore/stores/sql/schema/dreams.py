@@ -142,6 +142,7 @@ model_calls = Table(
     # What was asked, as `agentcore.stores.sql.stored_prompts` packs it; null once a `forget` has emptied it.
     Column("prompt", LargeBinary, nullable=True),
     UniqueConstraint("scope_id", "run_id", "pass_name", "batch_key", "attempt"),
+    Index("ix_model_calls_answered", "answered_at"),
 )
 
 prompt_texts = Table(
@@ -169,6 +170,7 @@ model_failures = Table(
     instant("failed_at"),
     Column("attempt", Integer, nullable=False, server_default="1"),
     Index("ix_model_failures_run", "scope_id", "run_id"),
+    Index("ix_model_failures_failed", "failed_at"),
 )
 
 waiting_exchanges = Table(
