@@ -111,8 +111,8 @@ def marks_of(folded: str) -> list[Mark]:
     """Return the words around secrets in a folded text, in their order; those of harmless names are not among them.
 
     Example:
-        >>> [(mark.start, mark.kind) for mark in marks_of("the door code is 4711, the postal code 1200")]
-        [(4, 'locks'), (9, 'codes'), (14, 'links')]
+        >>> [(mark.start, mark.kind) for mark in marks_of("the code of the door is 4711, the postal code 1200")]
+        [(4, 'codes'), (16, 'locks'), (21, 'links')]
     """
     found = [*_spaced_marks(folded), *_unspaced_marks(folded)]
     harmless = [mark for mark in found if mark.kind == _HARMLESS]
