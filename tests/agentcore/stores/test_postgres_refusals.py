@@ -1,0 +1,113 @@
+"""What goes wrong with PostgreSQL is one sentence that says what to do, and leaves nothing half-written."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentcore import AgentHostBuilder
+from agentcore.domain.filters import EntryFilter
+from agentcore.errors import InvalidOptionsError, StorageError, StorageTooNewError, StorageUnavailableError
+from agentcore.stores.sql.database_copy import copy_everything
+from agentcore.testing.contracts.samples import SCOPE, an_entry
+from tests.postgres_server import Server
+
+SECRET = "open-sesame"
+
+
+async def said_of(open_storage: Any, url: str) -> str:
+    with pytest.raises(StorageError) as refused:
+        await open_storage(url)
+    sentence = str(refused.value)
+    assert SECRET not in sentence
+    assert sentence.count("\n") == 0
+    return sentence
+
+
+async def test_a_wrong_password_is_said_so_and_not_shown(postgres_server: Server, new_postgres: Any, open_storage: Any):
+    name = new_postgres().partition("@/")[2].partition("?")[0]
+    with postgres_server.connect() as connection:
+        connection.execute("DROP ROLE IF EXISTS guarded")
+        connection.execute("CREATE ROLE guarded LOGIN PASSWORD 'right'")
+    told = await said_of(open_storage, postgres_server.url(name, "guarded", SECRET))
+    assert "refuses the password: check user and password in its URL." in told
+    denied = await said_of(open_storage, postgres_server.url(name, "guarded", "right"))
+    assert "does not allow this user to do this: grant it the rights" in denied
+    with postgres_server.connect() as connection:
+        connection.execute("DROP ROLE guarded")
+
+
+async def test_a_database_that_is_not_there_and_a_server_that_is_not_are_said_so(
+    postgres_server: Server, open_storage: Any, tmp_path: Path
+):
+    assert "does not exist: create it" in await said_of(open_storage, postgres_server.url("nowhere"))
+    away = f"postgresql+psycopg://ana:{SECRET}@/memory?host={tmp_path}"
+    assert "is out of reach: check that the server runs" in await said_of(open_storage, away)
+
+
+@pytest.mark.parametrize("url", ["mysql://ana:open-sesame@db/x", "postgresql://db", "no url", f"//ana:{SECRET}@x"])
+def test_what_is_no_url_of_postgresql_is_refused_when_the_host_is_built(url: str, tmp_path: Path):
+    with pytest.raises(InvalidOptionsError, match="give a URL such as") as refused:
+        AgentHostBuilder(tmp_path, database=url).with_memory().build()
+    assert SECRET not in str(refused.value)
+
+
+async def test_a_schema_of_a_later_version_is_refused_and_left_alone(
+    postgres_server: Server, new_postgres: Callable[[], str], open_storage: Any
+):
+    url = new_postgres()
+    await (await open_storage(url)).stop()
+    with postgres_server.connect(url.partition("@/")[2].partition("?")[0]) as connection:
+        connection.execute("UPDATE agentcore.alembic_version SET version_num = '9999'")
+    with pytest.raises(StorageTooNewError, match="upgrade agentcore-dream"):
+        await open_storage(url)
+
+
+async def test_a_lost_connection_is_taken_up_again_and_nothing_is_half_written(
+    postgres_server: Server, postgres_url: str, open_storage: Any
+):
+    storage = await open_storage(postgres_url)
+    await storage.write(SCOPE, lambda unit: unit.entries.add([an_entry("before")]))
+    tries: list[int] = []
+
+    def write_while_it_is_cut(unit: Any) -> None:
+        unit.entries.add([an_entry("after")])
+        tries.append(len(tries))
+        if len(tries) == 1:
+            cut(postgres_server, postgres_url)
+
+    await storage.write(SCOPE, write_while_it_is_cut)
+    assert len(tries) == 2
+    cut(postgres_server, postgres_url)
+    found = await storage.read(SCOPE, lambda view: (view.entries.count(EntryFilter()), view.revision))
+    assert found == (2, 2)
+
+
+async def test_a_copy_goes_there_and_back_whole_and_into_nothing_that_holds_something(
+    new_postgres: Callable[[], str], open_storage: Any, path: Path, tmp_path: Path
+):
+    first = await open_storage(path)
+    await first.write(SCOPE, lambda unit: unit.entries.add([an_entry(str(one)) for one in range(300)]))
+    await first.write(SCOPE, lambda unit: unit.settings.put("a", "b"))
+    await first.stop()
+    url, back = new_postgres(), tmp_path / "back" / "agentcore.db"
+    assert await asyncio.to_thread(copy_everything, path, url) == await asyncio.to_thread(copy_everything, url, back)
+    with pytest.raises(StorageUnavailableError, match="holds something already"):
+        await asyncio.to_thread(copy_everything, path, url)
+    records = []
+    for place in (path, url, back):
+        storage = await open_storage(place)
+        records.append(await storage.read(SCOPE, lambda view: (list(view.records()), view.settings.get("a"))))
+        await storage.write(SCOPE, lambda unit: unit.entries.add([an_entry("new")]))
+    assert records[0] == records[1] == records[2]
+
+
+def cut(server: Server, url: str) -> None:
+    """Cut every connection of this test's database; other tests have their own."""
+    with server.connect(url.partition("@/")[2].partition("?")[0]) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND application_name = 'agentcore'"
+        )
