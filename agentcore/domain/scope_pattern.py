@@ -81,6 +81,22 @@ class ScopePattern:
         ranks = [2 if not _SPECIAL.search(part) else 1 if part.strip(_ANY) else 0 for part in self._parts]
         return sum(ranks), int("".join(map(str, ranks)))
 
+    def covers(self, other: "ScopePattern") -> bool:
+        """Tell whether it surely matches all that *other* matches: each part is the same, or `*`.
+
+        Example:
+            >>> ScopePattern.parse("acme/*/*").covers(ScopePattern.parse("acme/agent/*"))
+            True
+            >>> ScopePattern.parse("acme/*/ana").covers(ScopePattern.parse("acme/*/*"))
+            False
+        """
+        pairs = (
+            (self.workspace, other.workspace),
+            (self.observer, other.observer),
+            (self.observed, other.observed),
+        )
+        return all(mine in {_ANY, its} for mine, its in pairs)
+
     def matches(self, scope: Scope) -> bool:
         """Tell whether it names *scope*."""
         given = (scope.workspace, scope.observer, scope.observed)

@@ -152,7 +152,7 @@ def _dreams(make: "DreamFactory | None", parts: HostServices) -> "Dreams | None"
 
 
 def _dreams_of(dreams: "Dreams | None", scope: Scope) -> "Dreams | None":
-    return dreams if dreams is None or dreams.scope == scope else dreams.for_scope(scope)
+    return None if dreams is None else dreams.for_scope(scope)
 
 
 def _holder() -> str:

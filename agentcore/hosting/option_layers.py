@@ -21,6 +21,8 @@ class OptionSource(StrEnum):
     DEFAULT = "default"
     PRESET = "preset"
     FILE = "toml"
+    ADMIN = "admin"
+    """An admin of the scope, over REST or on the page."""
     ENVIRONMENT = "environment"
     CODE = "code"
     HOST = "host"

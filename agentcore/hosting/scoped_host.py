@@ -135,9 +135,9 @@ class ScopedHost:
         """What was taken from what was said, on its way to become facts."""
         return self.dreams.claims
 
-    @cached_property
+    @property
     def dreams(self) -> Dreams:
-        """What tends the memory in idle time."""
+        """What tends the memory in idle time, by the options that are in force when it is fetched."""
         return _present(self._factories.dreams(self._scope), "dreams", "with_dreaming")
 
     @cached_property

@@ -12,6 +12,8 @@ from agentcore.domain.scope import Scope
 from agentcore.hosting.checks import clean_instant
 from dream.cycle.forecast import Forecaster
 from dream.cycle.listeners import DreamListeners
+from dream.cycle.on_demand import make_plan_service, make_review_service, make_undo_service, make_verification
+from dream.cycle.option_edits import FollowedEdits, OptionEdits
 from dream.cycle.records import DreamRecords
 from dream.cycle.running.named_model import with_model
 from dream.cycle.running.runner import Runner
@@ -98,12 +100,14 @@ class Dreams(DreamRecords):
         It writes out documents that an earlier process left. Where dreams start by themselves it starts them, and
         evaluates conversations if there is a model; elsewhere no model is called unasked.
         """
-        leftovers = () if self._parts.workspaces is None else self._leftovers()
+        first = (FollowedEdits(self._parts.storage, self._shared.levels), *self._leftovers())
         if self.service is None:
-            return leftovers
-        return (*leftovers, *self._evaluators(), self.service)
+            return first
+        return (*first, *self._evaluators(), self.service)
 
     def _leftovers(self) -> tuple[HostedService, ...]:
+        if self._parts.workspaces is None:
+            return ()
         from dream.cycle.documents.delivery import OutboxFlush  # noqa: PLC0415 - most hosts have no workspace
 
         return (OutboxFlush(self._parts, self._shared.levels),)
@@ -146,17 +150,20 @@ class Dreams(DreamRecords):
         return Claims(self.desk)
 
     async def _undo_service(self) -> UndoService:
-        return await asyncio.to_thread(_make_undo_service, self._parts, self._options)
+        return await asyncio.to_thread(make_undo_service, self._parts, self._options)
 
     async def _plan_service(self) -> PlanService:
-        return await asyncio.to_thread(_make_plan_service, self._parts, self._options)
+        return await asyncio.to_thread(make_plan_service, self._parts, self._options)
 
     async def _review_service(self) -> ReviewService:
-        return await asyncio.to_thread(_make_review_service, self._parts, self._options)
+        return await asyncio.to_thread(make_review_service, self._parts, self._options)
 
     def for_scope(self, scope: Scope) -> Dreams:
-        """Return the dreams of another scope."""
-        return Dreams(self._host_parts, self._shared.levels.of(scope), scope, self._shared)
+        """Return the dreams of a scope, by the options that are in force for it now."""
+        options = self._shared.levels.of(scope)
+        if scope == self._scope and options is self._options:
+            return self
+        return Dreams(self._host_parts, options, scope, self._shared)
 
     @property
     def service(self) -> DreamService | None:
@@ -198,6 +205,11 @@ class Dreams(DreamRecords):
     def effective_options(self) -> list[EffectiveOption]:
         """Return every option that is in force for the scope, and who said what it is."""
         return self._shared.levels.effective(self._scope)
+
+    @property
+    def option_edits(self) -> OptionEdits:
+        """What an admin changes of the scope's options, above the settings file and below the host's code."""
+        return OptionEdits(parts=self._parts, levels=self._shared.levels, scope=self._scope)
 
     def left_options(self) -> LeftOptions:
         """Return what the code of the host says of options, which it leaves in the database for commands."""
@@ -306,12 +318,12 @@ class Dreams(DreamRecords):
             InvalidOptionsError: *budget* is less than 0.
             StorageError: the database failed; the next one goes on from the last committed step.
         """
-        runner = await asyncio.to_thread(_make_verification, self._parts, self._options, budget)
+        runner = await asyncio.to_thread(make_verification, self._parts, self._options, budget)
         return await self._watch.told(await runner.run(self._scope, on_pass=on_pass))
 
     async def forecast_verification(self) -> PassForecast:
         """Return what `verify_existing` would ask a model now and what that costs at most; no model need be there."""
-        runner = await asyncio.to_thread(_make_verification, self._parts, self._options, None)
+        runner = await asyncio.to_thread(make_verification, self._parts, self._options, None)
         parts = replace(self._parts, capabilities=self._parts.capabilities | {Capability.LLM})
         forecaster = Forecaster(parts=parts, options=self._options, scope=self._scope, as_of=self._parts.clock.now())
         (verification,) = await asyncio.to_thread(runner.model_passes)
@@ -421,29 +433,3 @@ class Dreams(DreamRecords):
 def _pause(unit: UnitOfWork, value: str | None) -> None:
     unit.settings.put(PAUSED_SETTING, value)
     unit.activity.notify()
-
-
-def _make_verification(parts: HostServices, options: DreamOptions, budget: int | None) -> Runner:
-    from dream.passes import EXISTING  # noqa: PLC0415 - as above
-
-    if budget is not None:
-        options = options.replace(model=options.model.replace(tokens_per_run=budget))
-    return Runner(parts, options, EXISTING)
-
-
-def _make_undo_service(parts: HostServices, options: DreamOptions) -> UndoService:
-    from dream.cycle.undo import UndoService  # noqa: PLC0415 - with the guards a tenth of a second, on this thread
-
-    return UndoService(parts, options)
-
-
-def _make_review_service(parts: HostServices, options: DreamOptions) -> ReviewService:
-    from dream.cycle.review import ReviewService  # noqa: PLC0415 - as above
-
-    return ReviewService(parts, options)
-
-
-def _make_plan_service(parts: HostServices, options: DreamOptions) -> PlanService:
-    from dream.cycle.plans import PlanService  # noqa: PLC0415 - as above
-
-    return PlanService(parts, options)

@@ -12,7 +12,7 @@ from agentcore.domain.capability import Capability
 from agentcore.domain.filters import EntryFilter
 from agentcore.llm.chat import ChatRole, estimate_tokens
 from dream.cycle.running.context import ContextFactory
-from dream.directives import KNOWN, DirectiveLibrary
+from dream.directives import KNOWN
 from dream.domain.built_in_passes import BUILT_IN
 from dream.domain.declaration import declared
 from dream.domain.forecast import PassForecast
@@ -21,7 +21,7 @@ from dream.domain.rounds import RoundKind
 from dream.domain.verification import MOST_TOKENS, READ_AT_ONCE, VERIFY
 from dream.errors import InvalidDirectiveError
 from dream.options import VerificationMode
-from dream.passes import brought
+from dream.passes import library_of
 from dream.stores import dream_stores
 
 if TYPE_CHECKING:
@@ -290,7 +290,7 @@ async def model_context(
         InvalidDirectiveError: one of its directives cannot be used.
     """
     folder = parts.data_dir
-    library = DirectiveLibrary(folder, options.directives, brought(options.passes))
+    library = library_of(folder, options)
     read = await asyncio.to_thread(library.read, model_pass.directives)
     vocabulary = await asyncio.to_thread(_vocabulary, folder)
     texts = {name: directive.text for name, directive in read.items()}

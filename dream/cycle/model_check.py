@@ -17,10 +17,10 @@ from agentcore.llm.chat import ChatMessage, ChatRequest, ChatRole, ModelTier, Re
 from agentcore.llm.errors import ChatContextTooLongError
 from dream.cycle.running.context import ContextFactory
 from dream.cycle.running.prompt_limits import PromptLimits
-from dream.directives import DirectiveLibrary
 from dream.domain.verification import VERIFY, Assertion, EvidenceLine, Reading
 from dream.errors import NoModelError
 from dream.options import VerificationMode
+from dream.passes import library_of
 from dream.passes.second_reading import VerificationCall
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def _hidden(size: int) -> tuple[ChatRequest, list[str]]:
 async def _context(parts: HostServices, options: DreamOptions, scope: Scope) -> ModelContext:
     from dream.guards.names import builtin_vocabulary  # noqa: PLC0415 - the guards are for those who ask a model
 
-    library = DirectiveLibrary(parts.data_dir, options.directives)
+    library = library_of(parts.data_dir, options)
     texts = {name: found.text for name, found in (await asyncio.to_thread(library.read, [VERIFY])).items()}
     contexts = ContextFactory(
         parts=parts,

@@ -6,6 +6,7 @@ import asyncio
 from datetime import UTC
 from typing import TYPE_CHECKING
 
+from agentcore.domain.actor import HOST
 from agentcore.domain.hypothesis import HypothesisState
 from agentcore.errors import InvalidOptionsError
 from agentcore.hosting.checks import clean_instant
@@ -115,6 +116,20 @@ class DreamRecords:
         """Count the hypotheses that nobody looked at yet."""
         proposed = frozenset({HypothesisState.PROPOSED})
         return await self._parts.storage.read(self._scope, lambda view: view.hypotheses.count(proposed))
+
+    async def asked_by(self, run_ids: Collection[str]) -> dict[str, str]:
+        """Return who asked for these runs, such as `person` or `token:ana`, where that was not the host itself."""
+        found = await self._parts.storage.read(self._scope, lambda view: dream_stores(view).runs.actors(run_ids))
+        return {run_id: actor for run_id, actor in found.items() if actor != str(HOST)}
+
+    async def growth(self) -> tuple[dict[str, int], list[int]]:
+        """Return how many active entries came on each day, and how many are of each tenth of importance now."""
+
+        def count(view: ReadView) -> tuple[dict[str, int], list[int]]:
+            growth = dream_stores(view).growth
+            return growth.by_day(), growth.by_importance()
+
+        return await self._parts.storage.read(self._scope, count)
 
     async def reflect(self) -> MemoryHealth:
         """Return what is unwell in the memory: stale facts, claims and conflicts that wait, undecided hypotheses."""

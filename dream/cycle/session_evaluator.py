@@ -23,13 +23,13 @@ from dream.cycle.running.model_calls import ModelCalls
 from dream.cycle.running.named_model import with_model
 from dream.cycle.running.prompt_limits import PromptLimits
 from dream.cycle.running.run_envelope import people_before
-from dream.directives import DirectiveLibrary
 from dream.domain.rounds import NextRound
 from dream.domain.storage_names import PAUSED_SETTING, SESSION_EVALUATOR
 from dream.guards.names import builtin_vocabulary
 from dream.guards.secrets import secret_in
 from dream.options import DreamOptions
 from dream.options.levels import OptionLevels
+from dream.passes import library_of
 from dream.passes.prompts import build_request, fenced, quoted
 from dream.stores import dream_stores
 from dream.stores.calls import CallKey, Forgets, Spent, StoredAnswer
@@ -152,7 +152,7 @@ class SessionEvaluator(BackgroundService):
 
     async def _request(self, scope: Scope, session_id: str, limits: PromptLimits) -> ChatRequest | None:
         options = self._levels.of(scope)
-        library = DirectiveLibrary(self._parts.data_dir, options.directives)
+        library = library_of(self._parts.data_dir, options)
         texts = {
             name: found.text for name, found in (await asyncio.to_thread(library.read, [SESSION_EVALUATOR])).items()
         }

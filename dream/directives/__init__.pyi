@@ -10,4 +10,5 @@ from .library import (
     known_directives as known_directives,
     readers as readers,
     require_known as require_known,
+    standing as standing,
 )

@@ -80,6 +80,11 @@ class InForce(Protocol):
         """The host's own file; None for the words it came with."""
         ...
 
+    @property
+    def is_edited(self) -> bool:
+        """Whether the options give the words."""
+        ...
+
 
 def standing(directive: InForce, known: KnownDirective) -> Finding:
     """Return how a directive stands that can be used.
@@ -88,17 +93,18 @@ def standing(directive: InForce, known: KnownDirective) -> Finding:
         directive: Its text in force.
         known: Who sends it, and what the text should mention.
     """
-    name, text, path = directive.name, directive.text, directive.path
+    name, text = directive.name, directive.text
+    origin = "your text" if directive.is_edited else "built in" if directive.path is None else str(directive.path)
     size = f"{estimate_tokens(text):,} tokens"
     missing = [word for word in known.relies_on if word not in text]
     if not missing:
-        return Finding(name, FindingLevel.FINE, f"built in, {size}" if path is None else f"{path}, {size}")
+        return Finding(name, FindingLevel.FINE, f"{origin}, {size}")
     words = ", ".join(missing)
     remedy = f"say what these parts of the answer are for; `dream directives show {name} --built-in` does"
     return Finding(
         name,
         FindingLevel.NOTE,
-        f"{path} does not mention {words}, of which the answer to {readers(known)} is made",
+        f"{origin} does not mention {words}, of which the answer to {readers(known)} is made",
         remedy,
     )
 
@@ -168,11 +174,13 @@ class Directive:
         name: What passes and options call it.
         text: Line ends are `\n`; no white space stands around it.
         path: The file it came from; None for the built-in one.
+        is_edited: Whether it came from the options, in the place of a file.
     """
 
     name: str
     text: str
     path: Path | None = None
+    is_edited: bool = False
 
     @property
     def hash(self) -> str:
@@ -194,6 +202,7 @@ class DirectiveLibrary:
         data_dir: The host's data directory; None has the built-in texts alone.
         paths: The option `directives`: paths by name, relative to *data_dir*.
         own: What passes of the host's own bring, by name.
+        texts: The option `directive_texts`: texts by name, in the place of files.
 
     Raises:
         UnknownDirectiveError: the option names a directive that does not exist.
@@ -201,10 +210,15 @@ class DirectiveLibrary:
     """
 
     def __init__(
-        self, data_dir: Path | None, paths: Mapping[str, str], own: Mapping[str, KnownDirective] | None = None
+        self,
+        data_dir: Path | None,
+        paths: Mapping[str, str],
+        own: Mapping[str, KnownDirective] | None = None,
+        texts: Mapping[str, str] | None = None,
     ) -> None:
         self.known: Mapping[str, KnownDirective] = {**KNOWN, **(own or {})}
-        require_known(paths, self.known)
+        self._texts = dict(texts or {})
+        require_known([*paths, *self._texts], self.known)
         if paths and data_dir is None:
             remedy = "this host keeps everything in memory, give it a data directory or leave the option out"
             raise InvalidOptionsError(field=_OPTION, value=dict(paths), allowed=remedy)
@@ -279,7 +293,8 @@ class DirectiveLibrary:
         try:
             directive = self._read(name)
         except InvalidDirectiveError as error:
-            detail = f"{self.path_of(name)} cannot be used, {error.problem}"
+            place = f"The text of {name}" if name in self._texts else self.path_of(name)
+            detail = f"{place} cannot be used, {error.problem}"
             remedy = f"put it right, or take it away; until then {readers(self.known[name])} cannot work"
             return Finding(name, FindingLevel.WRONG, detail, remedy)
         return standing(directive, self.known[name])
@@ -288,6 +303,8 @@ class DirectiveLibrary:
         return [path for name in self.known if (path := self.path_of(name)) is not None]
 
     def _read(self, name: str) -> Directive:
+        if name in self._texts:
+            return edited_directive(name, self._texts[name])
         path = self.path_of(name)
         data = None if path is None else _content(path, must_exist=name in self._paths)
         if path is None or data is None:
@@ -308,6 +325,15 @@ def built_in(name: str) -> Directive:
     folder = packaged if packaged.exists() else package.parent / "directives"
     path = folder / f"{name}{FILE_SUFFIX}"
     return Directive(name=name, text=_text(path.read_bytes(), path))
+
+
+def edited_directive(name: str, text: str) -> Directive:
+    """Return a directive in the words that the options give.
+
+    Raises:
+        InvalidDirectiveError: they cannot be used.
+    """
+    return Directive(name=name, text=_text(text.encode("utf-8", "replace"), f"the text of {name}"), is_edited=True)
 
 
 def require_known(names: Iterable[str], known: Mapping[str, KnownDirective] = KNOWN) -> None:
@@ -348,7 +374,7 @@ def _content(path: Path, *, must_exist: bool) -> bytes | None:
         raise InvalidDirectiveError(path=str(path), problem=problem) from None
 
 
-def _text(data: bytes, path: Path) -> str:
+def _text(data: bytes, path: Path | str) -> str:
     def refusal(problem: str) -> InvalidDirectiveError:
         return InvalidDirectiveError(path=str(path), problem=problem)
 

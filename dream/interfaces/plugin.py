@@ -11,13 +11,10 @@ from agentcore.hosting.services import HostServices
 from agentcore.llm.gate import CallSlots
 from dream.cycle.dreams import Dreams, HostDreams
 from dream.cycle.listeners import DreamListeners
-from dream.directives import KNOWN, require_known
-from dream.domain.storage_names import SESSION_EVALUATOR
-from dream.errors import UnknownPassError
 from dream.interfaces.installed import installed_passes
-from dream.options import OTHERS, DreamOptions, OwnPasses
+from dream.options import DreamOptions, OwnPasses
 from dream.options.levels import OptionLevels, ScopeLevel, Told, levels_of, of_code
-from dream.passes import arranged, brought
+from dream.passes import require_names
 
 Configure = Callable[[DreamOptions], DreamOptions] | DreamOptions | None
 DreamFactory = Callable[[HostServices], Dreams]
@@ -64,22 +61,12 @@ def install_dreaming(
         options, [_level(*one) for one in scopes], installed=[one.own_pass.name for one in installed]
     )
     for variant in levels.variants:
-        _require_known(variant)
+        require_names(variant)
     return lambda parts: _dreams(parts, levels, in_background=in_background)
 
 
 def _level(pattern: str, told: Told) -> ScopeLevel:
     return of_code(ScopePattern.parse(pattern), told)
-
-
-def _require_known(options: DreamOptions) -> None:
-    """Refuse names of passes and directives that do not exist."""
-    known = (*(place.name for place in arranged(options.passes)), SESSION_EVALUATOR)
-    for name in sorted((options.modes.keys() - {*known, OTHERS}) | (options.pass_options.keys() - {*known})):
-        raise UnknownPassError(name=name, known=known)
-    for name in (*options.passes.names, *options.pass_options):
-        options.of(name)
-    require_known(options.directives, {**KNOWN, **brought(options.passes)})
 
 
 def _dreams(parts: HostServices, levels: OptionLevels, *, in_background: bool) -> Dreams:

@@ -7,7 +7,6 @@ from .dream_options import (
     PassMode as PassMode,
     PassPosition as PassPosition,
     Preset as Preset,
-    ReviewOptions as ReviewOptions,
 )
 from .hypothesis_options import (
     ClaimOptions as ClaimOptions,
@@ -16,6 +15,7 @@ from .hypothesis_options import (
 from .model_options import (
     ModelOptions as ModelOptions,
     ModelProfile as ModelProfile,
+    ReviewOptions as ReviewOptions,
     VerificationMode as VerificationMode,
     WaitingOptions as WaitingOptions,
 )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from functools import cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol, Self
 
@@ -17,7 +18,7 @@ from dream.domain.built_in_passes import BUILT_IN, DECLARED, ON_REQUEST
 from dream.domain.declaration import Declaration, PassMode, Preset, Reads, declared
 from dream.domain.verification import Verifier
 from dream.options.hypothesis_options import ClaimOptions, HypothesisOptions
-from dream.options.model_options import ModelOptions, ModelProfile, VerificationMode, WaitingOptions
+from dream.options.model_options import ModelOptions, ModelProfile, ReviewOptions, VerificationMode, WaitingOptions
 from dream.options.pass_options import (
     ConsolidationOptions,
     DocumentOptions,
@@ -201,20 +202,6 @@ OTHERS = "*"
 """What stands in `DreamOptions.modes` for every pass that is not named there."""
 
 
-class ReviewOptions(Options):
-    """How much may wait for a person, and how long."""
-
-    section: ClassVar[str] = "dreaming.review"
-    """What its fields are called after in errors."""
-
-    expire_after: timedelta = Field(default=timedelta(days=30), gt=timedelta(0))
-    """A proposal that nobody decided for so long is dropped; it is never applied by itself."""
-    max_waiting: int | None = Field(default=200, ge=1)
-    """Proposals of a scope that wait at once, of all passes together. None: no bound."""
-    per_day: int | None = Field(default=50, ge=1)
-    """Proposals made for a scope in a day (UTC), of all passes together. None: no bound."""
-
-
 class DreamOptions(Options):
     """Everything a host may tune of its dreams; frozen, validated when the host is built.
 
@@ -296,6 +283,8 @@ class DreamOptions(Options):
     """How the documents of the workspace are kept."""
     directives: Mapping[str, str] = Field(default_factory=dict)
     """Paths of directives by name, relative to the data directory; `directives/NAME.md` by default."""
+    directive_texts: Mapping[str, str] = Field(default_factory=dict)
+    """Texts of directives by name, which take the place of files and of the built-in ones."""
     alarm_after: int = Field(default=3, ge=1)
     """Runs in a row that failed or, with work waiting, changed nothing, after which the host is told."""
     step_size: int = Field(default=250, ge=2, le=500)
@@ -425,6 +414,11 @@ class DreamOptions(Options):
     @field_serializer("passes")
     def _names(self, passes: OwnPasses) -> list[str]:
         return list(passes.names)
+
+    @field_serializer("directive_texts")
+    def _marks(self, texts: Mapping[str, str]) -> dict[str, str]:
+        # Whole texts would drown all else that is shown, and what compares options needs no more than this.
+        return {name: blake2b(text.encode(), digest_size=16).hexdigest() for name, text in texts.items()}
 
     @field_serializer("verifier")
     def _its_name(self, verifier: Verifier | None) -> str | None:

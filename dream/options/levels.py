@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
 from agentcore.domain.scope import Scope
 from agentcore.domain.scope_pattern import ScopePattern
-from agentcore.errors import InvalidOptionsError
+from agentcore.errors import AgentcoreError, InvalidOptionsError
 from agentcore.hosting.left_options import LeftLevel, LeftOptions, plain
 from agentcore.hosting.option_layers import (
     EffectiveOption,
@@ -22,6 +23,7 @@ from agentcore.hosting.option_layers import (
     wider,
 )
 from agentcore.llm.settings_file import DREAMING, FILE_NAME, scope_tables
+from dream.domain.edited_options import nested
 from dream.options import DreamOptions
 from dream.options.sources import PRESET, SECTION, Configured, configured, of_preset
 
@@ -42,6 +44,8 @@ _NO_CLIENT: Final = (
 )
 
 Told: TypeAlias = DreamOptions | Callable[[DreamOptions], DreamOptions]
+_BY_CODE: Final = frozenset({OptionSource.CODE, OptionSource.HOST})
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,11 @@ class ScopeLevel:
             if old != new:
                 allowed = f"it holds for the whole host: say it without a scope, not of {self.pattern}"
                 raise InvalidOptionsError(field=f"{SECTION}.{path}", value=new, allowed=allowed)
+
+
+def of_admin(scope: Scope, values: Mapping[str, object]) -> ScopeLevel:
+    """Return the level of what an admin says of one scope, by path."""
+    return ScopeLevel(ScopePattern.of(scope), OptionSource.ADMIN, nested(values.items()))
 
 
 def without_preset(options: DreamOptions) -> DreamOptions:
@@ -170,7 +179,8 @@ class OptionLevels:
     """The options of every scope of a host; lives as long as the host.
 
     The narrowest level that says something decides (`ScopePattern.narrowness`). Of one level the preset gives way to
-    the file, that to the environment, and that to the code of the host.
+    the file, that to the environment, and that to the code of the host. What an admin says of a scope stands above all
+    that file and environment say, and below all that code says.
 
     Args:
         options: The options of the whole host.
@@ -200,10 +210,19 @@ class OptionLevels:
         self._found = found or Configured()
         self._code = code
         self._installed: frozenset[str] = frozenset()
+        self._told = tuple(levels)
+        self._edited: dict[Scope, Mapping[str, object]] = {}
+        self._outdated: list[DreamOptions] = []
+        self.edition = 0
+        """Grows whenever an admin's edits are followed anew."""
+        self._arrange(())
+
+    def _arrange(self, edited: Sequence[ScopeLevel]) -> None:
         # The order is stable: of equally narrow levels the one that was said later wins.
-        self._levels = tuple(sorted(levels, key=lambda level: level.pattern.narrowness))
-        self._known: dict[tuple[int, ...], DreamOptions] = {(): options}
-        self._alone = tuple(level.applied(options) for level in self._levels)
+        levels = tuple(sorted((*self._told, *edited), key=lambda level: level.pattern.narrowness))
+        self._alone = tuple(level.applied(self._host) for level in levels)
+        # In one assignment, because transactions ask for options on threads of their own.
+        self._arranged = levels, dict[tuple[int, ...], DreamOptions]({(): self._host})
 
     def with_code(
         self, options: DreamOptions, levels: Sequence[ScopeLevel] = (), *, installed: Collection[str] = ()
@@ -216,7 +235,7 @@ class OptionLevels:
             installed: Names of the passes among *options* that every host has that runs with the same packages.
         """
         by = OptionSource.CODE if self._host is self._found.options else self._code
-        made = OptionLevels(options, self._found, [*self._levels, *levels], by)
+        made = OptionLevels(options, self._found, [*self._told, *levels], by)
         made._installed = frozenset(installed)
         return made
 
@@ -228,7 +247,7 @@ class OptionLevels:
     @property
     def levels(self) -> tuple[ScopeLevel, ...]:
         """What is said of some scopes, the widest first."""
-        return self._levels
+        return self._arranged[0]
 
     @property
     def variants(self) -> tuple[DreamOptions, ...]:
@@ -237,13 +256,77 @@ class OptionLevels:
 
     def of(self, scope: Scope) -> DreamOptions:
         """Return the options of a scope; of scopes that the same levels are about it is the same object."""
-        matching = self._matching(scope) if self._levels else ()
-        if matching not in self._known:
+        levels, known = self._arranged
+        matching = tuple(place for place, level in enumerate(levels) if level.pattern.matches(scope))
+        if matching not in known:
             options = self._host
             for place in matching:
-                options = self._levels[place].applied(options)
-            self._known[matching] = options
-        return self._known[matching]
+                options = self._in_force(levels[place], scope).applied(options)
+            known[matching] = options
+        return known[matching]
+
+    @property
+    def edited(self) -> Mapping[Scope, Mapping[str, object]]:
+        """What admins say, by scope and path, as it was followed last."""
+        return self._edited
+
+    def follow(self, edited: Mapping[Scope, Mapping[str, object]]) -> None:
+        """Go by what admins say from now on; what is not possible any more is logged and left out.
+
+        Args:
+            edited: Plain values of each scope, by path.
+        """
+        if edited == self._edited:
+            return
+        self._edited = dict(edited)
+        possible: list[ScopeLevel] = []
+        for scope, values in edited.items():
+            level = of_admin(scope, values)
+            try:
+                self.with_edits(scope, values)
+                level.applied(self._host)
+            except (AgentcoreError, ExceptionGroup) as error:
+                _log.warning("edited_options_refused scope=%s", scope, extra={"scope": str(scope), "error": str(error)})
+            else:
+                possible.append(level)
+        # Others tell options apart by their identity: what was in force stays, so that nothing new takes its place.
+        self._outdated += self._arranged[1].values()
+        self._arrange(possible)
+        self.edition += 1
+
+    def with_edits(self, scope: Scope, values: Mapping[str, object]) -> DreamOptions:
+        """Return the options of a scope as they would be if an admin said this of it, and nothing else.
+
+        Raises:
+            InvalidOptionsError: an option is unknown, cannot have its value, or holds for a whole host alone.
+            ExceptionGroup: several are.
+        """
+        options = self._host
+        above = of_admin(scope, values)
+        for level in (*self._matching_told(scope), above):
+            options = (level if level is not above else self._below_code(scope, above)).applied(options)
+        return options
+
+    def by_code(self, scope: Scope) -> set[str]:
+        """Return the paths of options that the host's code says of a scope: no admin's word reaches these."""
+        found = {path for path, _ in leaves(changed(self._found.options, self._host))}
+        for level in self._matching_told(scope):
+            if level.source in _BY_CODE:
+                values = level.values if level.change is None else changed(self._host, level.applied(self._host))
+                found |= {path for path, _ in leaves(dict(values))}
+        return found
+
+    def _matching_told(self, scope: Scope) -> list[ScopeLevel]:
+        matching = [level for level in self._told if level.pattern.matches(scope)]
+        return sorted(matching, key=lambda level: level.pattern.narrowness)
+
+    def _below_code(self, scope: Scope, level: ScopeLevel) -> ScopeLevel:
+        said = self.by_code(scope)
+        left = [(path, value) for path, value in leaves(dict(level.values)) if not is_said(path, said)]
+        return replace(level, values=nested(left))
+
+    def _in_force(self, level: ScopeLevel, scope: Scope) -> ScopeLevel:
+        return self._below_code(scope, level) if level.source is OptionSource.ADMIN else level
 
     def unasked_models(self) -> str:
         """Return a sentence that names the models of these options where no client is there to ask them.
@@ -252,7 +335,7 @@ class OptionLevels:
             >>> OptionLevels(DreamOptions()).unasked_models()
             ''
         """
-        said = [("", self._host), *zip((f" of {one.pattern}" for one in self._levels), self._alone, strict=True)]
+        said = [("", self._host), *zip((f" of {one.pattern}" for one in self.levels), self._alone, strict=True)]
         usual = self._host.model.name
         named = [
             f"{one.model.name!r}{whose}"
@@ -268,7 +351,7 @@ class OptionLevels:
             differs.pop("passes", None)
         told, only_code = plain(differs, SECTION)
         scopes: list[LeftLevel] = []
-        for level, alone in zip(self._levels, self._alone, strict=True):
+        for level, alone in zip(self.levels, self._alone, strict=True):
             if level.source is OptionSource.CODE:
                 values = dict(level.values) if level.change is None else changed(self._host, alone)
                 said_of, beyond = plain(values, f"scopes.{level.pattern}")
@@ -287,16 +370,17 @@ class OptionLevels:
         """Return every option of a scope, of the whole host by default, and who said what it is."""
         options = self._host
         known = {one.name: one for one in self._found.effective(options, self._code)}
-        for place in () if scope is None else self._matching(scope):
-            level, before = self._levels[place], shown(options)
+        matching = () if scope is None else (one for one in self.levels if one.pattern.matches(scope))
+        for one in matching:
+            level, before = one if scope is None else self._in_force(one, scope), shown(options)
             options = level.applied(options)
             known = {
-                name: self._told(level, known.get(name), name, value, is_changed=before.get(name) != value)
+                name: self._said_at(level, known.get(name), name, value, is_changed=before.get(name) != value)
                 for name, value in shown(options).items()
             }
         return list(known.values())
 
-    def _told(
+    def _said_at(
         self, level: ScopeLevel, known: EffectiveOption | None, name: str, value: object, *, is_changed: bool
     ) -> EffectiveOption:
         source = level.source_of(name)
@@ -306,5 +390,12 @@ class OptionLevels:
             return EffectiveOption(name, value, source or level.source, str(level.pattern))
         return known
 
-    def _matching(self, scope: Scope) -> tuple[int, ...]:
-        return tuple(place for place, level in enumerate(self._levels) if level.pattern.matches(scope))
+
+def is_said(path: str, said: Collection[str]) -> bool:
+    """Tell whether an option, what it lies below, or something below it is among the paths that were said.
+
+    Example:
+        >>> is_said("schedule.trigger", {"schedule.trigger.every"}), is_said("lease", {"schedule.trigger.every"})
+        (True, False)
+    """
+    return any(one in said for one in wider(path)) or any(one.startswith(f"{path}.") for one in said)

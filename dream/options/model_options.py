@@ -88,3 +88,17 @@ class WaitingOptions(Options):
     """So many runs take it up at most; then what it was about is looked at anew."""
     within: timedelta = Field(default=timedelta(hours=48), gt=timedelta(0))
     """So long it waits at most. What waits for room alone is paid for and decided, and has no bound."""
+
+
+class ReviewOptions(Options):
+    """How much may wait for a person, and how long."""
+
+    section: ClassVar[str] = "dreaming.review"
+    """What its fields are called after in errors."""
+
+    expire_after: timedelta = Field(default=timedelta(days=30), gt=timedelta(0))
+    """A proposal that nobody decided for so long is dropped; it is never applied by itself."""
+    max_waiting: int | None = Field(default=200, ge=1)
+    """Proposals of a scope that wait at once, of all passes together. None: no bound."""
+    per_day: int | None = Field(default=50, ge=1)
+    """Proposals made for a scope in a day (UTC), of all passes together. None: no bound."""

@@ -5,6 +5,8 @@ from .order import (
     PassSlot as PassSlot,
     arranged as arranged,
     brought as brought,
+    library_of as library_of,
+    require_names as require_names,
 )
 from .prompts import (
     PromptTurn as PromptTurn,

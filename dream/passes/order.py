@@ -3,15 +3,17 @@
 import re
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from agentcore.domain.capability import Capability
 from agentcore.hosting.options import Options
-from dream.directives import KNOWN, KnownDirective, known_directives
+from dream.directives import KNOWN, DirectiveLibrary, KnownDirective, known_directives, require_known
 from dream.domain.built_in_passes import BUILT_IN, CARD_REFRESH, VERIFICATION
 from dream.domain.declaration import Declaration, PassMode, Preset, Reads, declared
+from dream.domain.storage_names import SESSION_EVALUATOR
 from dream.errors import InvalidPassError, UnknownPassError
-from dream.options import OwnPasses, PassPosition
+from dream.options import OTHERS, DreamOptions, OwnPasses, PassPosition
 from dream.passes.protocol import DreamPass, ModelPass
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -124,6 +126,32 @@ def brought(own: OwnPasses) -> dict[str, KnownDirective]:
     texts = {name: text for one in own for name, text in one.directives.items()}
     found = known_directives(own.declarations.values(), texts)
     return {name: known for name, known in found.items() if name in texts}
+
+
+def require_names(options: DreamOptions) -> None:
+    """Refuse options that name passes or directives which do not exist.
+
+    Raises:
+        UnknownPassError: they name such a pass.
+        UnknownDirectiveError: they name such a directive.
+        InvalidOptionsError: a pass of the host's own has no such option.
+    """
+    known = (*(place.name for place in arranged(options.passes)), SESSION_EVALUATOR)
+    for name in sorted((options.modes.keys() - {*known, OTHERS}) | (options.pass_options.keys() - {*known})):
+        raise UnknownPassError(name=name, known=known)
+    for name in (*options.passes.names, *options.pass_options):
+        options.of(name)
+    require_known([*options.directives, *options.directive_texts], {**KNOWN, **brought(options.passes)})
+
+
+def library_of(data_dir: Path | None, options: DreamOptions) -> DirectiveLibrary:
+    """Return the directives of a scope that has these options.
+
+    Args:
+        data_dir: The host's data directory; None for the built-in texts, and those that the options give.
+        options: The options of the scope.
+    """
+    return DirectiveLibrary(data_dir, options.directives, brought(options.passes), options.directive_texts)
 
 
 def _checked(own_pass: Any, taken: Sequence[str]) -> Any:

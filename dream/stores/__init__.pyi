@@ -21,8 +21,14 @@ from .dream_stores import (
     on_scope as on_scope,
     pass_view as pass_view,
 )
+from .edited_options import (
+    EditedOptionsStore as EditedOptionsStore,
+)
 from .fleet import (
     Fleet as Fleet,
+)
+from .growth import (
+    MemoryGrowth as MemoryGrowth,
 )
 from .journal import (
     JournalReader as JournalReader,

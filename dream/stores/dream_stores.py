@@ -28,7 +28,9 @@ if TYPE_CHECKING:
         ExpiryStore,
         LedgerStore,
     )
+    from dream.stores.edited_options import EditedOptionsStore
     from dream.stores.fleet import Fleet
+    from dream.stores.growth import MemoryGrowth
     from dream.stores.journal import JournalReader, JournalStore
     from dream.stores.promotions import (
         OutboxStore,
@@ -193,6 +195,16 @@ class DreamStores(DreamReaders):
     def fleet(self) -> Fleet:
         """Which of all scopes have to be looked at."""
         return stores.Fleet(self._transaction)
+
+    @property
+    def edited_options(self) -> EditedOptionsStore:
+        """What admins changed of options."""
+        return stores.EditedOptionsStore(self._transaction)
+
+    @property
+    def growth(self) -> MemoryGrowth:
+        """What the scope holds, counted."""
+        return stores.MemoryGrowth(self._transaction)
 
     @property
     def outbox(self) -> OutboxStore:

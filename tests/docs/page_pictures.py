@@ -28,19 +28,6 @@ from dream.options import DreamOptions
 _ROOT: Final = Path(__file__).parents[2]
 _TALKS: Final = _ROOT / "tests/data/talks"
 _IMAGES: Final = _ROOT / "docs/images"
-_VIEWS: Final = (
-    "",
-    "runs",
-    "review",
-    "questions",
-    "memories",
-    "peers",
-    "skills",
-    "documents",
-    "schedule",
-    "sessions",
-    "settings",
-)
 _SIZES: Final = {1280: 860, 390: 844}
 
 
@@ -48,11 +35,24 @@ async def _pictures(host: Host, url: str, page: Page) -> None:
     secret, _ = await host.tokens.create("pictures", scopes=["*/*/*"], rights=["admin"])
     run = (await host.dreams.runs(limit=50))[-1].run_id
     best = (await host.memory.recall("hip operation", 1))[0].entry.id
+    edited = (await host.dreams.option_edits.directives.get("dream")).built_in.text
+    added = "Never merge what two people said.\n\n## "
+    await host.dreams.option_edits.directives.write("dream", edited.replace("## ", added, 1))
+    await host.dreams.option_edits.edit({"schedule.trigger.every": "6h", "modes.preferences": "propose"})
+    sources = [f"entry:{hit.entry.id}" for hit in await host.memory.recall("garden", 2)]
+    await host.hypotheses.propose(
+        "The garden may be what keeps the family at Lantern Hill.",
+        what_if="They move to a flat in town.",
+        sources=sources,
+        possible_outcome="Somebody else has to look after the beds.",
+        question="Is the garden why you stay?",
+    )
     views = {name: "" if name == "overview" else name for name in VIEWS} | {
         "run": f"runs/{run}?pass=memory-consolidation",
         "search": "memories?q=hip+operation&explain=true",
         "memory": f"memories/{best}",
         "forget": f"memories/{best}/forget",
+        "directive": "directives/dream",
     }
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
@@ -68,6 +68,7 @@ async def _pictures(host: Host, url: str, page: Page) -> None:
 async def _picture(tab: Tab, address: str, path: Path) -> None:
     await tab.goto(address)
     await tab.wait_for_load_state("networkidle")
+    await tab.wait_for_timeout(300)
     await tab.screenshot(path=path)
 
 

@@ -25,7 +25,7 @@ from dream.domain.reasons import Deferral, Skip
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
 from dream.domain.storage_names import PAUSED_SETTING
 from dream.errors import InvalidDirectiveError, NotAdmittedError, UnknownPassError
-from dream.passes import ModelPass, arranged, brought
+from dream.passes import ModelPass, arranged, library_of
 from dream.stores import dream_stores
 from dream.stores.runs import OpenRun
 
@@ -135,7 +135,7 @@ class Runner:
         self._parts = parts
         self._options = options
         self._order = arranged(options.passes) if order is None else order
-        self._library = DirectiveLibrary(parts.data_dir, options.directives, brought(options.passes))
+        self._library = library_of(parts.data_dir, options)
 
     @property
     def pass_names(self) -> tuple[str, ...]:

@@ -71,8 +71,8 @@ class Planner:
     ids: IdFactory
     capabilities: frozenset[Capability] = frozenset()
     directives: str = ""
-    _terms: dict[tuple[int, str], ScheduleTerms] = field(
-        default_factory=dict[tuple[int, str], ScheduleTerms], init=False, repr=False, compare=False
+    _terms: dict[tuple[int, str, int], ScheduleTerms] = field(
+        default_factory=dict[tuple[int, str, int], ScheduleTerms], init=False, repr=False, compare=False
     )
 
     @property
@@ -86,7 +86,7 @@ class Planner:
 
     def _terms_of(self, options: DreamOptions) -> ScheduleTerms:
         # Options live as long as the levels, which give the same object for all scopes that share them.
-        key = id(options), machine_zone()
+        key = id(options), machine_zone(), self.levels.edition
         if key not in self._terms:
             self._terms[key] = ScheduleTerms.of(options, key[1], self.capabilities, self.directives, self.levels)
         return self._terms[key]

@@ -54,7 +54,11 @@ class ScopeRunners:
 
     def directives_mark(self) -> str:
         """Return what tells the directives that runs would send now from any others; it reads their files."""
-        runners = {str(sorted(one.directives.items())): self._made(one)[0] for one in self._levels.variants}
+        told = (
+            (str([sorted(one.directives.items()), sorted(one.directive_texts.items())]), one)
+            for one in self._levels.variants
+        )
+        runners = {key: self._made(one)[0] for key, one in told}
         return " ".join(runner.directives_mark() for runner in runners.values())
 
     def _made(self, options: DreamOptions) -> tuple[Runner, Backlog]:

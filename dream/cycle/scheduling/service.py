@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from agentcore.domain.scope import Scope
 from agentcore.errors import AgentcoreError, StorageError
 from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
+from dream.cycle.option_edits import follow_edits
 from dream.cycle.running.run_envelope import scope_boundary
 from dream.cycle.scheduling.planner import ReadingBooking, ScheduledBooking, foreground_load
 from dream.errors import DreamBrokenOffError
@@ -104,6 +105,7 @@ class DreamService(BackgroundService):
         """Plan, and start what is due and finds a place; return when to look again, None if nothing is known."""
         self._ended.clear()
         try:
+            await follow_edits(self._parts.storage, self._levels)
             await plan()
             next_at = await self._start_due(dreams)
             if self._fault is not None:

@@ -167,7 +167,7 @@ class CommandSession:
         )
 
     def levels(self) -> "OptionLevels":
-        """Return the options of dreams of each scope: as the environment, `agentcore.toml` and the host's code say.
+        """Return the options of dreams of each scope: as the environment, `agentcore.toml`, admins and code say.
 
         Raises:
             InvalidOptionsError: an option is unknown or cannot have its value, or the file cannot be read.
@@ -176,7 +176,12 @@ class CommandSession:
         """
         from dream.options.levels import levels_of  # noqa: PLC0415 - as above
 
-        return levels_of(self.data_dir, self.left())
+        found = levels_of(self.data_dir, self.left())
+        if self.database.is_file():
+            from dream.stores.edited_options import edited_in  # noqa: PLC0415 - as above
+
+            found.follow(edited_in(self.database))
+        return found
 
     def require_one_scope(self) -> None:
         """Refuse a pattern, for a command that works in one scope.

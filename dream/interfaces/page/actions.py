@@ -1,22 +1,23 @@
 """Does what a person decides on the page, over REST."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Final
 
-from dream.interfaces.page.api_calls import ApiCalls
+from dream.interfaces.page.api_calls import ApiCalls, RefusedCallError
+from dream.interfaces.page.configuration import (
+    check_directive,
+    conflict,
+    create_token,
+    reset_directive,
+    revoke_token,
+    set_option,
+    undo_edit,
+    write_directive,
+)
+from dream.interfaces.page.rendering import Action, Done, Form, Rendering
 
-Form: TypeAlias = Mapping[str, str]
-
-
-class Done(NamedTuple):
-    """What an action did: a sentence, the run that an undo takes back, and where to go if not back."""
-
-    sentence: str
-    run_id: str = ""
-    to: str = ""
-
-
-Action: TypeAlias = Callable[[ApiCalls, Form], Awaitable[Done]]
+_LOOKED_AT: Final = 100
+"""Runs among which a decision is looked for."""
 
 
 def _ids(form: Form) -> list[str]:
@@ -33,19 +34,43 @@ async def undo(api: ApiCalls, form: Form) -> Done:
     body = {"pass": form.get("pass") or None, "change": int(change) if change.isdecimal() else None}
     report = await api.post(f"/runs/{form.get('run', '')}/undo", body)
     if not report["changes"]:
-        return _done("Nothing was left to take back: it was undone already, or somebody changed it since.", report)
+        runs = (await api.get("/runs", limit=_LOOKED_AT))["runs"]
+        before = next((one for one in runs if one["target"] == form.get("run") and one["changes"]), None)
+        who = f"{before['actor']} took it back on {before['started_at'][:16].replace('T', ' ')}" if before else ""
+        return _done(f"Nothing was left to take back: {who or 'somebody changed it since'}.", report)
     return _done(f"Taken back: {report['changes']:,} changes.", report)
+
+
+async def _decide(api: ApiCalls, how: str, ids: list[str]) -> Mapping[str, Any]:
+    """Decide proposals; where one waits no longer, tell who decided it meanwhile."""
+    try:
+        return await api.post(f"/proposals/{how}", {"proposals": ids})
+    except RefusedCallError as error:
+        if error.problem.get("code") != "unknown_proposal":
+            raise
+        found = await api.get("/runs", limit=_LOOKED_AT)
+        who = next((one for one in found["runs"] if one["kind"] == "review" and _is_about(one, ids)), None)
+        told = f"{who['actor']} decided it on {who['started_at'][:16].replace('T', ' ')}" if who else "Somebody did"
+        detail = f"It waits no longer. {told}: look at the queue again; nothing was done."
+        raise RefusedCallError({**error.problem, "status": 409, "detail": detail}) from error
+
+
+def _is_about(run: Mapping[str, Any], ids: list[str]) -> bool:
+    named = {str(item.get("detail")) for one in run["passes"] for item in one["refused"]}
+    return run["target"] in ids or not named.isdisjoint(ids)
 
 
 async def approve(api: ApiCalls, form: Form) -> Done:
     """Make what waits, as it was proposed."""
-    report = await api.post("/proposals/approve", {"proposals": _ids(form)})
-    return _done(f"Approved: {len(_ids(form)):,}.", report)
+    report = await _decide(api, "approve", _ids(form))
+    refused = [item for one in report["passes"] for item in one["refused"]]
+    left = f" Not done: {len(refused):,}, the run says why." if refused else ""
+    return _done(f"Approved: {len(_ids(form)) - len(refused):,}.{left}", report)
 
 
 async def reject(api: ApiCalls, form: Form) -> Done:
     """Decline what waits: no dream proposes it again for the same reason."""
-    report = await api.post("/proposals/reject", {"proposals": _ids(form)})
+    report = await _decide(api, "reject", _ids(form))
     return _done(f"Rejected: {len(_ids(form)):,}.", report)
 
 
@@ -68,11 +93,19 @@ async def remember(api: ApiCalls, form: Form) -> Done:
     return _done("Remembered.")
 
 
-async def edit(api: ApiCalls, form: Form) -> Done:
+async def edit(api: ApiCalls, form: Form) -> Done | Rendering:
     """Change what a memory says, if nobody changed it since the form was made."""
-    change = {"content": form.get("text", "")}
-    path = f"/memories/{form.get('memory', '')}"
-    await api.send("PATCH", path, change, headers={"If-Match": form.get("tag", "")})
+    memory, text = form.get("memory", ""), form.get("text", "")
+    path = f"/memories/{memory}"
+    try:
+        await api.send("PATCH", path, {"content": text}, headers={"If-Match": form.get("tag", "")})
+    except RefusedCallError as error:
+        if error.status != 412:
+            raise
+        (now, tag), why = await api.get_with_tag(path), await api.get(f"{path}/why")
+        who = f"{why['writes'][-1]['actor']} wrote last. " if why["writes"] else ""
+        told = RefusedCallError({**error.problem, "detail": f"{who}{error}"})
+        return conflict(told, "edit", {"memory": memory}, mine=text, theirs=now["content"], tag=tag)
     return _done("Changed.")
 
 
@@ -161,10 +194,38 @@ async def remove_topic(api: ApiCalls, form: Form) -> Done:
     return _done("Allowed again.")
 
 
+async def resolve(api: ApiCalls, form: Form) -> Done:
+    """Decide about a hypothesis."""
+    decision = form.get("decision", "")
+    told = await api.post(
+        f"/dreams/{form.get('hypothesis', '')}/resolve",
+        {"decision": decision, "feedback": form.get("text", "").strip() or None},
+    )
+    done = told["data"]
+    if not done["changed"]:
+        return _done(f"Nothing changed: it is {done['dream']['status']} already.")
+    (run,) = (await api.get("/runs", limit=1))["runs"]
+    words = " Your words are a memory of their own." if "fragment" in done else ""
+    return _done(f"Decided: {done['dream']['status']}.{words}", run)
+
+
+async def promote_claim(api: ApiCalls, form: Form) -> Done:
+    """Let a claim pass its gate."""
+    told = await api.post(f"/claims/{form.get('claim', '')}/promote", {})
+    return _done(f"{told['outcome'].capitalize()}: {told['reason']}.")
+
+
+async def reject_claim(api: ApiCalls, form: Form) -> Done:
+    """Refuse a claim that is no fact yet."""
+    await api.post(f"/claims/{form.get('claim', '')}/reject", {})
+    return _done("Refused.")
+
+
 ACTIONS: Final[Mapping[str, Action]] = {
     one.__name__.replace("_", "-"): one
     for one in (
         undo, approve, reject, answer, remember, edit, pin, confirm, archive, restore, forget, set_line, remove_line,
-        add_item, dream, pause, resume, switch, add_topic, remove_topic,
+        add_item, dream, pause, resume, switch, add_topic, remove_topic, resolve, promote_claim, reject_claim,
+        set_option, undo_edit, check_directive, write_directive, reset_directive, create_token, revoke_token,
     )
 }  # fmt: skip

@@ -18,10 +18,11 @@ from agentcore.clock import Clock
 from agentcore.domain.access import Right
 from agentcore.domain.scope import Scope
 from agentcore.hosting.tokens import AccessTokens
-from dream.interfaces.page.actions import ACTIONS, Done
+from dream.interfaces.page.actions import ACTIONS
 from dream.interfaces.page.api_calls import ApiCalls, RefusedCallError
 from dream.interfaces.page.logins import LOGIN_HOLDS, Login, Logins
-from dream.interfaces.page.views import VIEWS, Shown, nowhere
+from dream.interfaces.page.rendering import Done, Rendering, Shown
+from dream.interfaces.page.views import VIEWS, nowhere
 from dream.interfaces.page.word_diff import changed_fields, word_diff
 from dream.interfaces.serving.caller import Caller, NotAllowedError
 
@@ -139,7 +140,7 @@ class Page:
             status = 404 if status == 403 and caller.may(Right.READ) else status
             detail = _UNKNOWN if status == 404 else str(error)
             return self._rendered("problem.html", {**context, "problem": {"status": status, "detail": detail}}, status)
-        return self._rendered(shown.template, {**context, **shown.values})
+        return self._rendered(shown.template, {**context, **shown.values}, shown.status)
 
     async def _act(self, request: Request) -> Response:
         found = await self._person(request)
@@ -162,6 +163,9 @@ class Page:
                 "back": _back(request, form, scope),
             }
             return self._rendered("problem.html", values, error.status)
+        if isinstance(done, Rendering):
+            back = {"back": _back(request, form, scope)}
+            return self._rendered(done.template, {**context, **done.values, **back}, done.status)
         self._said[request.cookies[_COOKIE]] = done
         return RedirectResponse(_back(request, {**form, **({"back": done.to} if done.to else {})}, scope), 303)
 

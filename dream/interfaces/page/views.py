@@ -2,54 +2,36 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import orjson
 
 from dream.interfaces.gate_words import GATE_WORDS
 from dream.interfaces.page.api_calls import ApiCalls, RefusedCallError
+from dream.interfaces.page.configuration import directives, settings
+from dream.interfaces.page.lineage import lineage
+from dream.interfaces.page.rendering import Rendering, Shown, View
 
 _PAGE: Final = 50
 _RUNS: Final = 30
+_SCHEDULED: Final = 60
+"""Runs among which the calendar looks for dreams."""
 _MOST_SESSIONS: Final = 500
 _LOOKED_AT: Final = 200
 """Runs among which the undo of another is looked for."""
 _SHOWN: Final = 50
 """Texts that are shown of what a forget removes."""
+_MEMORIES: Final = ("fragment", "fact")
+"""What Dense-Mem's names for memories are."""
 _PLOTTED: Final = timedelta(days=90)
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """What of a view is asked for.
-
-    Args:
-        rest: What of the address comes behind the name of the view.
-        query: The parameters of the address.
-        now: The present.
-    """
-
-    rest: str
-    query: Mapping[str, str]
-    now: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Rendering:
-    """A template, and what stands in it."""
-
-    template: str
-    values: Mapping[str, Any]
-
-
-View: TypeAlias = Callable[[ApiCalls, Shown], Awaitable[Rendering]]
 
 
 async def overview(api: ApiCalls, shown: Shown) -> Rendering:
     """Last night in sentences, what waits, and what it costs."""
+    if shown.rest == "plots":
+        return await _plots(api, shown)
     since = (shown.now - _PLOTTED).isoformat()
     status, runs, usage, questions, proposals = await asyncio.gather(
         api.get("/status"),
@@ -58,10 +40,6 @@ async def overview(api: ApiCalls, shown: Shown) -> Rendering:
         api.get("/questions"),
         api.get("/proposals"),
     )
-    days = {str(row["day"]): row["input_tokens"] + row["output_tokens"] for row in usage["usage"]}
-    changed = Counter[str]()
-    for run in runs["runs"]:
-        changed[run["started_at"][:10]] += run["changes"]
     dreams = [run for run in runs["runs"] if run["kind"] == "dream"]
     last = next((run for run in dreams if run["changes"] or in_sentences(run)), dreams[0] if dreams else None)
     return Rendering(
@@ -74,12 +52,36 @@ async def overview(api: ApiCalls, shown: Shown) -> Rendering:
             "usage": usage,
             "questions": questions["questions"],
             "proposals": proposals["proposals"],
-            "plots": [
-                {"title": "Tokens a day", "points": _points(days)},
-                {"title": "Changes a day", "points": _points(changed)},
-            ],
         },
     )
+
+
+async def _plots(api: ApiCalls, shown: Shown) -> Rendering:
+    """Return what the overview fetches after it is shown, because counting a large memory takes a while."""
+    since = (shown.now - _PLOTTED).isoformat()
+    growth, usage, runs = await asyncio.gather(
+        api.get("/growth"),
+        api.get("/usage", since=since, by="day"),
+        api.get("/runs", limit=_LOOKED_AT),
+    )
+    held, total = dict[str, int](), 0
+    for row in growth["days"]:
+        total += row["memories"]
+        held[row["day"]] = total
+    changed = Counter[str]()
+    for run in runs["runs"]:
+        changed[run["started_at"][:10]] += run["changes"]
+    tokens = {str(row["day"]): row["input_tokens"] + row["output_tokens"] for row in usage["usage"]}
+    calls = {str(row["day"]): row["calls"] for row in usage["usage"]}
+    tenths = [list(range(len(growth["importance"]))), growth["importance"]]
+    plots = [
+        {"title": "Memories", "points": _points(held)},
+        {"title": "Memories by importance, 0 to 1", "points": orjson.dumps(tenths).decode(), "kind": "bars"},
+        {"title": "Tokens a day", "points": _points(tokens)},
+        {"title": "Calls of the model a day", "points": _points(calls)},
+        {"title": "Changes a day", "points": _points(changed)},
+    ]
+    return Rendering("plots.html", {"plots": plots})
 
 
 def _points(values: Mapping[str, int]) -> str:
@@ -179,7 +181,7 @@ async def _memory(api: ApiCalls, shown: Shown) -> Rendering:
         going = await asyncio.gather(*(_text(api, one) for one in gone["removed"][:_SHOWN]))
         return Rendering("forget.html", {"memory": why["entry"], "gone": gone, "going": going})
     memory, tag = await api.get_with_tag(f"/memories/{memory_id}")
-    return Rendering("memory.html", {"memory": memory, "tag": tag, "why": why})
+    return Rendering("memory.html", {"memory": memory, "tag": tag, "why": why, "lineage": lineage(memory, why)})
 
 
 async def _text(api: ApiCalls, memory_id: str) -> tuple[str, str]:
@@ -199,11 +201,26 @@ async def peers(api: ApiCalls, _: Shown) -> Rendering:
 async def hypotheses(api: ApiCalls, shown: Shown) -> Rendering:
     """What may be so: unproven, and no memories."""
     status = shown.query.get("status", "")
-    found = await api.get("/dreams", limit=_PAGE, status=status, cursor=shown.query.get("cursor"))
+    found, claims = await asyncio.gather(
+        api.get("/dreams", limit=_PAGE, status=status, cursor=shown.query.get("cursor")),
+        api.get("/claims"),
+    )
     return Rendering(
         "hypotheses.html",
-        {"hypotheses": found["data"]["items"], "next": found["data"]["next_cursor"], "status": status},
+        {
+            "hypotheses": found["data"]["items"],
+            "next": found["data"]["next_cursor"],
+            "status": status,
+            "claims": claims["claims"][-_PAGE:][::-1],
+            "texts": await _sources(api, found["data"]["items"]),
+        },
     )
+
+
+async def _sources(api: ApiCalls, items: list[Any]) -> dict[str, str]:
+    """Return the texts of the memories that hypotheses rest on, of the first ones alone."""
+    named = dict.fromkeys(ref["id"] for one in items for ref in one["source_refs"] if ref["type"] in _MEMORIES)
+    return dict(await asyncio.gather(*(_text(api, one) for one in list(named)[:_SHOWN])))
 
 
 async def skills(api: ApiCalls, shown: Shown) -> Rendering:
@@ -234,7 +251,7 @@ async def schedule(api: ApiCalls, _: Shown) -> Rendering:
     """When the next dream is due, what holds it back, and the past ones by day."""
     told, past, status = await asyncio.gather(
         api.get("/schedule"),
-        api.get("/runs", limit=200),
+        api.get("/runs", limit=_SCHEDULED),
         api.get("/status"),
     )
     days: dict[str, list[Any]] = {}
@@ -258,16 +275,6 @@ async def sessions(api: ApiCalls, shown: Shown) -> Rendering:
     )
 
 
-async def settings(api: ApiCalls, shown: Shown) -> Rendering:
-    """Options in force and who said so, switches, and topics that nothing is kept about."""
-    options, topics, switches = await asyncio.gather(api.get("/options"), api.get("/off-limits"), api.get("/switches"))
-    is_all = shown.query.get("all") == "1"
-    told = [one for one in options["options"] if is_all or one["source"] != "default"]
-    return Rendering(
-        "settings.html", {"options": told, "topics": topics["topics"], "is_all": is_all, "switches": switches}
-    )
-
-
 async def nowhere(api: ApiCalls, shown: Shown) -> Rendering:  # noqa: ARG001 - as all views
     """Refuse what is no view."""
     raise RefusedCallError({"status": 404, "detail": "There is no such view."})
@@ -284,6 +291,7 @@ VIEWS: Final[Mapping[str, View]] = {
     "skills": skills,
     "documents": documents,
     "schedule": schedule,
+    "directives": directives,
     "sessions": sessions,
     "settings": settings,
 }

@@ -13,6 +13,7 @@ from agentcore.errors import AgentcoreError
 from dream.interfaces.release import installed_version
 from dream.interfaces.rest import (
     claims,
+    configuration,
     conversations,
     desk,
     erasures,
@@ -24,6 +25,7 @@ from dream.interfaces.rest import (
     scope,
     session_peers,
     skills,
+    tokens,
     workspace,
 )
 from dream.interfaces.rest.requests import PREFIX
@@ -41,6 +43,8 @@ _PARTS = (
     desk,
     workspace,
     scope,
+    configuration,
+    tokens,
     exchange,
     erasures,
 )

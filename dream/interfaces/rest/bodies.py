@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 from pydantic.config import JsonDict
 
 from agentcore.domain.claim import LONGEST_PART
@@ -26,6 +26,7 @@ CARD_LINE: Final[JsonDict] = {"format": "card-line"}
 Id = Annotated[str, Field(min_length=1, max_length=64)]
 Text = Annotated[str, Field(min_length=1, max_length=100_000, json_schema_extra=VISIBLE)]
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME, json_schema_extra=NAME)]
+OptionPath = Annotated[str, Field(min_length=1, max_length=200)]
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]")
 
 
@@ -225,6 +226,28 @@ class SwitchChange(Body):
     whole_workspace: bool = False
     dream: bool | None = None
     learning: bool | None = None
+
+
+class OptionChanges(Body):
+    """Options of dreams by path, as a settings file would give them; and those that nobody shall have said here."""
+
+    said: Annotated[dict[OptionPath, JsonValue], Field(max_length=50)] = {}
+    leave: Annotated[list[OptionPath], Field(max_length=50, json_schema_extra=_UNIQUE), _EACH_ONCE] = []
+
+
+class DirectiveText(Body):
+    """What the model shall be told."""
+
+    text: Text
+
+
+class NewToken(Body):
+    """A token: what people call it, what it reaches and may do, and for how many days; else until it is revoked."""
+
+    name: Annotated[str, Field(min_length=1, max_length=64, json_schema_extra=NAME)]
+    scopes: Annotated[list[Annotated[str, Field(max_length=386)]], Field(min_length=1, max_length=50)]
+    rights: Annotated[list[Literal["read", "write", "review", "admin"]], Field(min_length=1, max_length=4)] = ["read"]
+    days: Annotated[int, Field(ge=1, le=36_500), WHOLE] | None = None
 
 
 class TopicWords(Body):

@@ -1,6 +1,6 @@
 """Serves runs: list, start, watch, what they changed, undo; and plans."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -27,7 +27,8 @@ async def list_runs(call: Reading, limit: Limit = 20, cursor: Cursor = None) -> 
     found = await call.services.dreams.runs(limit=limit + 1, before=cursor)
     page = found[:limit]
     after = page[-1].run_id if len(found) > limit else None
-    return reply({"runs": [await _run_json(call, one) for one in page], "next_cursor": after})
+    asked_by = await call.services.dreams.asked_by([one.run_id for one in page])
+    return reply({"runs": [await _run_json(call, one, asked_by) for one in page], "next_cursor": after})
 
 
 @router.post(
@@ -57,7 +58,8 @@ async def start_run(
 @router.get("/runs/{run_id}", responses=answers(RunResponse))
 async def get_run(call: Reading, run_id: RunId) -> Response:
     """Return the report of a run; without `finished_at` it is under way, or was interrupted."""
-    return reply(await _run_json(call, await _report(call, run_id)))
+    report = await _report(call, run_id)
+    return reply(await _run_json(call, report, await call.services.dreams.asked_by([report.run_id])))
 
 
 @router.get("/runs/{run_id}/changes", responses=answers(ChangesResponse))
@@ -162,5 +164,6 @@ async def _begun(call: ScopedCall, report: RunReport) -> Response:
     return reply(document, 202, {"Location": f"/api/v1/runs/{report.run_id}"})
 
 
-async def _run_json(call: ScopedCall, report: RunReport) -> dict[str, Any]:
-    return report_reworded(await run_json(call.services.dreams, report), ROUTES)
+async def _run_json(call: ScopedCall, report: RunReport, asked_by: Mapping[str, str] | None = None) -> dict[str, Any]:
+    told = report_reworded(await run_json(call.services.dreams, report), ROUTES)
+    return {**told, "actor": told["actor"] or (asked_by or {}).get(report.run_id)}

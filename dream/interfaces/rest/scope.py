@@ -25,6 +25,7 @@ from dream.interfaces.rest.requests import (
 )
 from dream.interfaces.rest.shapes import (
     DreamRequested,
+    GrowthResponse,
     OptionsResponse,
     PausedResponse,
     RemovedTopic,
@@ -61,6 +62,13 @@ async def get_status(call: Reading) -> Response:
     if standing["alarm"] is not None:
         standing["alarm"]["sentence"] = reworded(standing["alarm"]["sentence"], ROUTES)
     return reply({"scope": str(call.scope), **standing})
+
+
+@router.get("/growth", responses=answers(GrowthResponse))
+async def get_growth(call: Reading) -> Response:
+    """Count the active memories by the day on which they came, and by the tenths of their importance now."""
+    days, importance = await call.services.dreams.growth()
+    return reply({"days": [{"day": day, "memories": count} for day, count in days.items()], "importance": importance})
 
 
 @router.get("/schedule", responses=answers(ScheduleResponse))

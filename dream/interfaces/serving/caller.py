@@ -1,5 +1,6 @@
 """Says who calls, and what they may do."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -64,6 +65,10 @@ class Caller:
     def reaches(self, scope: Scope) -> bool:
         """Tell whether it reaches *scope*."""
         return any(pattern.matches(scope) for pattern in self.scopes)
+
+    def covers(self, patterns: Iterable[ScopePattern]) -> bool:
+        """Tell whether it reaches all that these patterns reach."""
+        return all(any(mine.covers(one) for mine in self.scopes) for one in patterns)
 
     def reaches_all(self, workspace: str, observed: str) -> bool:
         """Tell whether it reaches all scopes of a workspace that are about a peer, whoever remembers."""

@@ -3,12 +3,13 @@
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 from served import MEMORIES, RUNS, Served, served
 
+from agentcore.domain import Scope
 from dream.interfaces.page.views import VIEWS
 
 playwright = pytest.importorskip(
@@ -109,6 +110,58 @@ async def test_a_person_searches_edits_forgets_and_answers(server: Served):
         assert browser.faults == []
 
 
+async def _proposed(server: Served) -> None:
+    """Have a fold wait for a person."""
+    await server.client.patch("/api/v1/options", json={"said": {"modes.exact-fold": "propose"}})
+    kept = await server.host.memory.remember("Ana keeps bees.")
+    again = replace(kept, id="again")
+    await server.host.storage.write(Scope.default(), lambda unit: unit.entries.add([again]))
+    await server.finished(await server.client.post(RUNS, json={"passes": ["exact-fold"]}))
+
+
+async def test_a_person_approves_and_edits_a_directive_by_keys_on_a_phone(server: Served):
+    await _proposed(server)
+    async with browsing(server, "phone") as browser:
+        tab, keys = browser.tab, browser.tab.keyboard
+        for key in "gr":
+            await keys.press(key)
+        await tab.wait_for_url("**/review")
+        assert "Ana keeps bees." in await browser.says()
+        for key in "ja":
+            await keys.press(key)
+        await tab.wait_for_selector("text=Approved: 1.")
+        assert "Nothing waits for you." in await browser.says()
+        for key in "gi":
+            await keys.press(key)
+        await tab.wait_for_url("**/directives")
+        for key in ("j", "Enter"):
+            await keys.press(key)
+        await tab.wait_for_url("**/directives/memory-rules")
+        await tab.focus("#text")
+        await keys.press("Control+End")
+        await keys.type("Never keep what the weather was.")
+        await tab.click("text=Check")
+        await tab.wait_for_selector("text=It can be used.")
+        assert "Never keep what the weather was." in await tab.inner_text("ins")
+        await tab.click("text=Save")
+        await tab.wait_for_selector("text=Saved: it is what the model is told from the next run on.")
+        await tab.click("text=Undo")
+        await tab.wait_for_selector("text=Undone")
+        assert browser.faults == []
+
+
+async def test_the_plots_and_the_graph_are_drawn(server: Served):
+    async with browsing(server) as browser:
+        await browser.tab.wait_for_selector(".plot canvas")
+        assert await browser.tab.locator(".plot").count() == 5
+        known = (await server.client.get(MEMORIES)).json()["memories"]
+        both = [one["id"] for one in known[:2]]
+        await server.client.post("/api/v1/merges", json={"memories": both, "text": "Ana and Rui are friends."})
+        await browser.to(f"memories/{both[0]}")
+        assert await browser.tab.locator(".graph path").count() >= 1
+        assert browser.faults == []
+
+
 @pytest.mark.parametrize("size", SIZES)
 async def test_every_view_fits_the_screen_and_shuts_nobody_out(server: Served, size: str):
     axe = pytest.importorskip("axe_playwright_python.async_playwright", reason="axe is not installed").Axe()
@@ -120,6 +173,7 @@ async def test_every_view_fits_the_screen_and_shuts_nobody_out(server: Served, s
             f"memories/{memory}",
             f"runs/{run}",
             "sessions/s1",
+            "directives/dream",
         ]
         for view in views:
             await browser.to(view)

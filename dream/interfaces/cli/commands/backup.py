@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from agentcore.errors import InvalidOptionsError
-from dream.domain.storage_names import PAUSED_SETTING
+from dream.domain.storage_names import EDITED_OPTIONS, OPTION_EDITS, PAUSED_SETTING
 from dream.interfaces.cli.errors import EmptyFolderError
 from dream.interfaces.cli.render.text import Line, Lines, Tone, counted, one_line, paragraph
 from dream.interfaces.cli.session import DATABASE_VARIABLE, Access, CliSession
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _QUESTION = "Put it in the place of what is there?"
 _NO_RESTORE = "unset it: a backup is of a file; bring what it holds to the server with `dream copy`"
 _DECLINED = "Nothing was restored."
+_KEPT = (PAUSED_SETTING, EDITED_OPTIONS, OPTION_EDITS)
+"""Settings that are no memory: as they stand now they outlive a restore."""
 
 
 async def backup(*, to: Path | None = None, session: CliSession) -> None:
@@ -62,7 +64,7 @@ async def restore_backup(
     lines = restoring_lines(found, session.database, session.screen.width)
     if not yes and not session.screen.confirm(lines, question=_QUESTION, declined=_DECLINED):
         return
-    done = await restore(file, session.data_dir, session.clock, obeying=not without_forgets, kept=(PAUSED_SETTING,))
+    done = await restore(file, session.data_dir, session.clock, obeying=not without_forgets, kept=_KEPT)
     session.screen.show(
         lambda: {
             "restored": _json(found),

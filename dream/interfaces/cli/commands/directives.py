@@ -26,7 +26,7 @@ from dream.interfaces.cli.session import Access, CliSession, CommandSession
 from dream.interfaces.exchange.files import replacing
 from dream.interfaces.installed import installed_passes
 from dream.options import DreamOptions
-from dream.passes import brought
+from dream.passes import library_of
 
 Flag = Annotated[bool, Parameter(negative="")]
 
@@ -110,7 +110,7 @@ async def check(*, session: CliSession) -> Exit:
 
 
 def _library(session: CommandSession) -> DirectiveLibrary:
-    return DirectiveLibrary(session.data_dir, _options(session).directives, brought(installed_passes()))
+    return library_of(session.data_dir, _options(session).replace(passes=installed_passes()))
 
 
 def _options(session: CommandSession) -> DreamOptions:

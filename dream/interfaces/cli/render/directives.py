@@ -72,6 +72,7 @@ def list_lines(session: CommandSession, found: Sequence[Listed]) -> Lines:
             yield from paragraph(one_line(one.problem or ""), width, first="  ", tone=Tone.REMOVED)
             continue
         origin = "built in" if one.directive.path is None else f"your own, {one.directive.path}"
+        origin = "edited for the scope" if one.directive.is_edited else origin
         size = counted(estimate_tokens(one.directive.text), "token")
         yield from paragraph(one_line(f"{origin}, {size}, {one.directive.hash}"), width, first="  ", tone=Tone.FAINT)
 

@@ -42,6 +42,7 @@ document.addEventListener("keydown", (event) => {
   else if (/^[aruAR]$/.test(event.key)) press(event.key);
 });
 
+document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 document.querySelector("#scope")?.addEventListener("change", (event) => location.assign(encodeURI(event.target.value)));
 document.querySelector("#all")?.addEventListener("change", (event) => {
   for (const box of document.querySelectorAll('input[form="decide"]')) box.checked = event.target.checked;
@@ -49,16 +50,24 @@ document.querySelector("#all")?.addEventListener("change", (event) => {
 
 function plot(element) {
   const [at, values] = JSON.parse(element.dataset.points);
-  if (!at.length) { element.textContent = "Nothing yet."; return; }
+  if (!values.some(Boolean)) { element.textContent = "Nothing yet."; return; }
   const colours = getComputedStyle(document.documentElement);
-  const faint = colours.getPropertyValue("--faint").trim();
-  const axis = { stroke: faint, grid: { stroke: colours.getPropertyValue("--line").trim() } };
+  const main = colours.getPropertyValue("--main").trim();
+  const axis = { stroke: colours.getPropertyValue("--faint").trim(), grid: { stroke: colours.getPropertyValue("--line").trim() } };
+  const bars = element.dataset.kind === "bars";
   const day = 86400;
-  const range = (_, first, last) => (first === last ? [first - day, last + day] : [first, last]);
+  const last = at[at.length - 1];
+  const range = () => bars ? [-0.6, at.length - 0.4] : at[0] === last ? [last - 3 * day, last + 3 * day] : [at[0], last];
+  const tenths = { ...axis, space: 24, values: (_, marks) => marks.map((mark) => Number.isInteger(mark) && mark >= 0 && mark < at.length ? `.${mark}` : "") };
+  const short = (_, marks) => marks.map((mark) => mark >= 1e4 ? `${mark / 1e3}k` : Number.isInteger(mark) ? `${mark}` : "");
   new uPlot({
-    width: element.clientWidth, height: 160, legend: { show: false }, scales: { x: { range }, y: { range: (_, low, high) => [0, high || 1] } },
-    axes: [axis, { ...axis, size: 64 }],
-    series: [{}, { label: element.dataset.title, stroke: colours.getPropertyValue("--main").trim(), width: 2, points: { show: true } }],
+    width: element.clientWidth, height: 160, legend: { show: false },
+    scales: { x: { time: !bars, range }, y: { range: (_, low, high) => [0, high || 1] } },
+    axes: [bars ? tenths : { ...axis, space: 90 }, { ...axis, size: 56, values: short }],
+    series: [{}, {
+      label: element.dataset.title, stroke: main, width: 2, points: { show: !bars },
+      ...(bars ? { paths: uPlot.paths.bars({ size: [0.7, 60] }), fill: main } : {}),
+    }],
   }, [at, values], element);
 }
-addEventListener("load", () => document.querySelectorAll(".plot").forEach(plot));
+document.addEventListener("htmx:afterSettle", (event) => event.target.querySelectorAll(".plot:empty").forEach(plot));

@@ -1,0 +1,46 @@
+"""Defines what views and actions of the page take and give."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple, TypeAlias
+
+from dream.interfaces.page.api_calls import ApiCalls
+
+Form: TypeAlias = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What of a view is asked for.
+
+    Args:
+        rest: What of the address comes behind the name of the view.
+        query: The parameters of the address.
+        now: The present.
+    """
+
+    rest: str
+    query: Mapping[str, str]
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """A template, what stands in it, and the status of the answer."""
+
+    template: str
+    values: Mapping[str, Any]
+    status: int = 200
+
+
+class Done(NamedTuple):
+    """What an action did: a sentence, the run that an undo takes back, and where to go if not back."""
+
+    sentence: str
+    run_id: str = ""
+    to: str = ""
+
+
+View: TypeAlias = Callable[[ApiCalls, Shown], Awaitable[Rendering]]
+Action: TypeAlias = Callable[[ApiCalls, Form], Awaitable[Done | Rendering]]
