@@ -8,14 +8,14 @@ from fastapi import APIRouter, Path, Request, Response
 from agentcore.errors import StaleVersionError
 from dream.domain.edited_options import EditedOptions
 from dream.interfaces.rest.bodies import DirectiveText, OptionChanges
-from dream.interfaces.rest.replies import answers, once, reply
-from dream.interfaces.rest.requests import PREFIX, Administering, IdempotencyKey, IfMatch, etag
-from dream.interfaces.rest.shapes import (
+from dream.interfaces.rest.configuration_shapes import (
     CheckedDirectiveResponse,
     DirectiveResponse,
     DirectivesResponse,
     OptionEditsResponse,
 )
+from dream.interfaces.rest.replies import answers, once, reply
+from dream.interfaces.rest.requests import PREFIX, Administering, IdempotencyKey, IfMatch, etag
 from dream.interfaces.serving.problems import Problem
 from dream.interfaces.serving.scoped_call import ScopedCall
 

@@ -9,9 +9,9 @@ from agentcore.domain.access import AccessToken
 from agentcore.domain.scope_pattern import ScopePattern
 from agentcore.errors import UnknownRecordError
 from dream.interfaces.rest.bodies import NewToken
+from dream.interfaces.rest.configuration_shapes import TokenResponse, TokensResponse
 from dream.interfaces.rest.replies import answers, once, reply
 from dream.interfaces.rest.requests import PREFIX, Administering, IdempotencyKey
-from dream.interfaces.rest.shapes import TokenResponse, TokensResponse
 from dream.interfaces.serving.caller import NotAllowedError
 from dream.interfaces.serving.scoped_call import ScopedCall
 
