@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError
 
 from agentcore.domain.scope import Scope
-from agentcore.stores.sql.engines.sqlite import sqlite_engine
+from agentcore.stores.sql.hosts import looking_engine
 from agentcore.stores.sql.schema import scopes, settings
 from agentcore.stores.sql.settings import SqlSettingsStore
 from dream.domain.edited_options import EditedOptions, read_values
 from dream.domain.storage_names import EDITED_OPTIONS, OPTION_EDITS
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agentcore.stores.sql.transaction import Transaction
 
 EVERYWHERE: Final = (
@@ -53,11 +52,11 @@ def values_by_scope(rows: Any) -> dict[Scope, dict[str, object]]:
     return {Scope(*names): read_values(text) for *names, text in rows}
 
 
-def edited_in(database: Path) -> dict[Scope, dict[str, object]]:
+def edited_in(place: Path | str) -> dict[Scope, dict[str, object]]:
     """Return what admins edited in a database that nobody has opened here; nothing if it cannot be read."""
-    if not database.is_file():
+    if isinstance(place, Path) and not place.is_file():
         return {}
-    engine = sqlite_engine(database, writes=False)
+    engine = looking_engine(place)
     try:
         with engine.connect() as connection:
             return values_by_scope(connection.execute(EVERYWHERE))

@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import func, select
+from sqlalchemy import func, literal_column, select
 
 from agentcore.domain.memory import Status
 from agentcore.domain.temporal import from_micros
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 _DAY: Final = 86_400_000_000
 _BANDS: Final = 10
 _ACTIVE: Final = of_my_scope(entries) & (entries.c.status == Status.ACTIVE.value)
-_CAME: Final = (entries.c.recorded_at // _DAY).label("day")
-_SEEN: Final = (entries.c.last_seen_at // _DAY).label("day")
+# A literal, because PostgreSQL takes an expression with a parameter for another one where it groups by it.
+_CAME: Final = entries.c.recorded_at.op("/")(literal_column(str(_DAY))).label("day")
+_SEEN: Final = entries.c.last_seen_at.op("/")(literal_column(str(_DAY))).label("day")
 _BY_DAY: Final = select(_CAME, func.count()).where(_ACTIVE).group_by(_CAME).order_by(_CAME)
 _BY_IMPORTANCE: Final = select(_SEEN, entries.c.base, func.count()).where(_ACTIVE).group_by(_SEEN, entries.c.base)
 

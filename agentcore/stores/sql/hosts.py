@@ -93,7 +93,7 @@ def hosts_of(place: Path | str) -> list[HostRecord]:
     """
     if isinstance(place, Path) and not place.is_file():
         return []
-    engine = sqlite_engine(place, writes=False) if isinstance(place, Path) else _server(place)
+    engine = looking_engine(place)
     try:
         with engine.connect() as connection:
             return _found(connection)
@@ -103,10 +103,17 @@ def hosts_of(place: Path | str) -> list[HostRecord]:
         engine.dispose()
 
 
-def _server(url: str) -> Engine:
+def looking_engine(place: Path | str) -> Engine:
+    """Return an engine that only reads a database that nobody has opened here.
+
+    Args:
+        place: The file, or the URL of the database.
+    """
+    if isinstance(place, Path):
+        return sqlite_engine(place, writes=False)
     from agentcore.stores.sql.engines.postgres import postgres_engine  # noqa: PLC0415 - wants the extra `postgres`
 
-    return postgres_engine(require_driver(url), writes=False, connections=1)
+    return postgres_engine(require_driver(place), writes=False, connections=1)
 
 
 def _found(connection: Connection) -> list[HostRecord]:

@@ -177,10 +177,11 @@ class CommandSession:
         from dream.options.levels import levels_of  # noqa: PLC0415 - as above
 
         found = levels_of(self.data_dir, self.left())
-        if self.database.is_file():
+        place = self.url or self.database
+        if not isinstance(place, Path) or place.is_file():
             from dream.stores.edited_options import edited_in  # noqa: PLC0415 - as above
 
-            found.follow(edited_in(self.database))
+            found.follow(edited_in(place))
         return found
 
     def require_one_scope(self) -> None:
