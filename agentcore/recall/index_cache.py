@@ -314,7 +314,7 @@ class FileIndexStore:
 
         path = self.path(scope).with_suffix(f".{self._kind.ending}.{os.getpid()}.new")
         try:
-            self._folder.mkdir(mode=0o700, exist_ok=True)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             path.unlink(missing_ok=True)
             return path, write_snapshot(path, kept, position, scope=str(scope))
         except OSError as error:

@@ -109,6 +109,7 @@ class ForgetKey:
         if self._path is None or self._key is None:
             return
         former = {scope_id: salt.hex() for scope_id, salt in self._former.items()}
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # beside a server's database nothing made it
         beside = self._path.with_name(f"{KEY_FILE}.{secrets.token_hex(4)}")
         with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(orjson.dumps({"key": self._key.hex(), "former": former}))

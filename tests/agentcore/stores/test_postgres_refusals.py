@@ -104,6 +104,15 @@ async def test_a_copy_goes_there_and_back_whole_and_into_nothing_that_holds_some
     assert records[0] == records[1] == records[2]
 
 
+async def test_a_forget_makes_the_folder_of_its_key(postgres_url: str, tmp_path: Path):
+    folder = tmp_path / "new"
+    async with AgentHostBuilder(folder, database=postgres_url).with_memory().build() as host:
+        text = "Ana keeps the spare key of her summer house below the third flower pot on the left of the green door"
+        entry = await host.memory.remember(text)
+        await host.memory.forget(entry.id)
+    assert (folder / "forget.key").stat().st_mode & 0o777 == 0o600
+
+
 def cut(server: Server, url: str) -> None:
     """Cut every connection of this test's database; other tests have their own."""
     with server.connect(url.partition("@/")[2].partition("?")[0]) as connection:
