@@ -32,11 +32,13 @@ from .running.step_writer import (
 from .scheduling.backlog import (
     Backlog as Backlog,
 )
+from .scheduling.due_times import (
+    LONGEST_WAIT as LONGEST_WAIT,
+)
 from .scheduling.planner import (
     Planner as Planner,
 )
 from .scheduling.service import (
-    LONGEST_WAIT as LONGEST_WAIT,
     DreamService as DreamService,
 )
 from .scope_status import (

@@ -80,5 +80,5 @@ def _dreams(parts: HostServices, levels: OptionLevels, *, in_background: bool) -
         from dream.cycle.scheduling.service import DreamService  # noqa: PLC0415
 
         planner, runners = Planner(levels, parts.ids, parts.capabilities), ScopeRunners(parts, levels)
-        service = DreamService(parts=parts, runners=runners, planner=planner, watch=watch)
+        service = DreamService.of_host(parts=parts, runners=runners, planner=planner, watch=watch)
     return Dreams(parts, levels.of(Scope.default()), shared=HostDreams(watch, levels, service))

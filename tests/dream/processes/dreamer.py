@@ -108,7 +108,7 @@ async def watch(world: World, task: Task) -> Answer:
 
     told.reports.add(keep)
     runners, planner = ScopeRunners(parts, levels), Planner(levels, world.ids)
-    service = DreamService(parts=parts, runners=runners, planner=planner, watch=told)
+    service = DreamService.of_host(parts=parts, runners=runners, planner=planner, watch=told)
     await service.start()
     await asyncio.wait([asyncio.create_task(ended.wait())], timeout=float(task["seconds"]))
     await service.stop()

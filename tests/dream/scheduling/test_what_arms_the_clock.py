@@ -124,7 +124,7 @@ async def test_who_asks_for_a_dream_waits_for_none_that_was_due_before(stage: St
 
     async with stage.watched(max_concurrent_dreams=1) as watched:
         assert watched.service is not None
-        watched.service._watch.reports.add(ask)
+        watched.service._handler._watch.reports.add(ask)
         await watched.to(NOW + HOUR)
     assert [report.scope for report in stage.reports] == [*timed[:2], asking, *timed[2:]]
 

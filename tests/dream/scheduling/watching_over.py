@@ -37,7 +37,7 @@ class WatchedService(DreamService):
     async def _wait(self, until: datetime | None) -> bool:
         self.looks.append(self._parts.clock.now())
         self.next_at = until
-        if not self._under_way:
+        if not self._admission.under_way:
             self.resting.set()
         try:
             return await super()._wait(until)
@@ -97,7 +97,7 @@ class Stage:
         levels = OptionLevels(told, levels=self.levels)
         watch = DreamListeners(parts, levels)
         runners, planner = ScopeRunners(parts, levels, self.order), Planner(levels, world.ids, parts.capabilities)
-        service = WatchedService(parts=parts, runners=runners, planner=planner, watch=watch)
+        service = WatchedService.of_host(parts=parts, runners=runners, planner=planner, watch=watch)
         stage = Stage(world, self.order, self.reports, service, self.levels)
         watch.reports.add(self.reports.append)
         await service.start()
