@@ -73,6 +73,7 @@ class ChatRateLimitedError(ChatUnavailableError):
 
     def __init__(self, *, model: str, retry_after: timedelta | None, tries: int, is_used_up: bool = False) -> None:
         self.retry_after = retry_after
+        self.is_used_up = is_used_up
         remedy = "try again later, or make fewer calls at once"
         if retry_after is not None:
             remedy = f"try again in {retry_after.total_seconds():g} s"

@@ -27,12 +27,24 @@ from .edited_options import (
 from .fleet import (
     Fleet as Fleet,
 )
+from .fleet_workers import (
+    WorkerRecord as WorkerRecord,
+    WorkerStore as WorkerStore,
+)
 from .growth import (
     MemoryGrowth as MemoryGrowth,
 )
 from .journal import (
     JournalReader as JournalReader,
     JournalStore as JournalStore,
+)
+from .model_rates import (
+    ModelRateStore as ModelRateStore,
+)
+from .offers import (
+    AdmittedScope as AdmittedScope,
+    OfferStore as OfferStore,
+    TenantStanding as TenantStanding,
 )
 from .promotions import (
     OutboxStore as OutboxStore,

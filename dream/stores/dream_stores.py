@@ -30,8 +30,11 @@ if TYPE_CHECKING:
     )
     from dream.stores.edited_options import EditedOptionsStore
     from dream.stores.fleet import Fleet
+    from dream.stores.fleet_workers import WorkerStore
     from dream.stores.growth import MemoryGrowth
     from dream.stores.journal import JournalReader, JournalStore
+    from dream.stores.model_rates import ModelRateStore
+    from dream.stores.offers import OfferStore
     from dream.stores.promotions import (
         OutboxStore,
         PhaseReader,
@@ -205,6 +208,21 @@ class DreamStores(DreamReaders):
     def growth(self) -> MemoryGrowth:
         """What the scope holds, counted."""
         return stores.MemoryGrowth(self._transaction)
+
+    @property
+    def offers(self) -> OfferStore:
+        """Which due scopes are offered to the workers of a fleet."""
+        return stores.OfferStore(self._transaction)
+
+    @property
+    def workers(self) -> WorkerStore:
+        """The workers of a fleet."""
+        return stores.WorkerStore(self._transaction)
+
+    @property
+    def rates(self) -> ModelRateStore:
+        """What a fleet asks of models."""
+        return stores.ModelRateStore(self._transaction)
 
     @property
     def outbox(self) -> OutboxStore:

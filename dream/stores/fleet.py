@@ -8,12 +8,22 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import orjson
-from sqlalchemy import func, literal_column, or_, select, update
+from sqlalchemy import func, insert, literal_column, or_, select, update
 
 from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.leases import is_gone
-from agentcore.stores.sql.schema import leases, model_calls, model_failures, peers, runs, schedules, scopes, settings
+from agentcore.stores.sql.schema import (
+    leases,
+    model_calls,
+    model_failures,
+    peers,
+    runs,
+    schedule_terms,
+    schedules,
+    scopes,
+    settings,
+)
 from dream.domain.report import RunKind
 from dream.domain.storage_names import DREAM_LEASE, PAUSED_SETTING
 from dream.stores.calls import Spent
@@ -85,6 +95,18 @@ class Fleet:
             statement = update(peers).where(peers.c.pk.in_(changed.peers))
             self._connection.execute(statement.values(changed_since=None))
 
+    def claim_terms(self, terms: ScheduleTerms) -> None:
+        """Have due times planned by these terms from now on: of hosts that differ, the last to come decides."""
+        row = {"options_hash": terms.options_hash[:_DIGEST], "since": to_micros(self._transaction.now)}
+        known = update(schedule_terms).where(schedule_terms.c.name == _CURRENT)
+        if not self._connection.execute(known.values(row)).rowcount:
+            self._connection.execute(insert(schedule_terms), {"name": _CURRENT, **row})
+
+    def goes_by(self, terms: ScheduleTerms) -> bool:
+        """Tell whether due times are planned by these terms, and not by those of a host that came later."""
+        found = select(schedule_terms.c.options_hash).where(schedule_terms.c.name == _CURRENT)
+        return self._connection.execute(found).scalar() == terms.options_hash[:_DIGEST]
+
     def outdated(self, terms: ScheduleTerms, *, limit: int) -> tuple[int, ...]:
         """Return keys of scopes whose due time was computed from other options, of whatever scope these are."""
         mark, ours = schedules.c.options_hash, terms.options_hash[:_DIGEST]
@@ -154,6 +176,7 @@ class Fleet:
         return [Scope(*row) for row in self._connection.execute(statement)]
 
 
+_CURRENT = "current"
 _DIGEST = 32
 """Characters of each half of a hash of options."""
 _GIVES_NO_WORK = {

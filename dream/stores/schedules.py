@@ -117,10 +117,11 @@ ANYTHING_NEW = "(anything new)"
 
 _log = logging.getLogger(__name__)
 _WIDE, _OWN = switches.alias("wide"), switches.alias("own")
+_WRITTEN = ("registered_at", "due_at", "reason", "options_hash", "state", "workspace", "priority")
 _UPDATE = (
     update(schedules)
     .where(schedules.c.scope_id == bindparam("b_scope_id"))
-    .values({name: bindparam(f"b_{name}") for name in ("registered_at", "due_at", "reason", "options_hash", "state")})
+    .values({name: bindparam(f"b_{name}") for name in _WRITTEN})
 )
 
 
@@ -358,4 +359,16 @@ def _to_row(schedule: Schedule) -> dict[str, Any]:
         "reason": schedule.reason.value,
         "options_hash": state.options_hash,
         "state": encode_state(stored),
+        "workspace": state.scope.workspace,
+        "priority": _priority(schedule),
     }
+
+
+ASKED_FOR, INTERRUPTED = 100, 50
+"""How far dreams that people asked for, and runs to go on with, come before timed ones in a fleet."""
+
+
+def _priority(schedule: Schedule) -> int:
+    if schedule.is_running:
+        return INTERRUPTED  # it is due when its lease has run out
+    return ASKED_FOR if schedule.reason is Reason.MANUAL else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from agentcore.errors import AgentcoreError
+from agentcore.errors import AgentcoreError, LeaseLostError
 from dream.cycle.running.run_envelope import scope_boundary
 from dream.cycle.scheduling.planner import ReadingBooking, ScheduledBooking, foreground_load
 from dream.errors import DreamBrokenOffError
@@ -60,6 +60,9 @@ class DreamHandler:
             if decided is not None:
                 began_at = self._parts.clock.now()
                 await self._dream(offer.scope, *decided)
+        except LeaseLostError:
+            # Another process took the scope over while this one stood still: whatever comes of it is the other's.
+            _log.warning("dream_taken_over", extra={"scope": str(offer.scope)})
         except AgentcoreError as error:
             await self._put_off(offer, began_at, error)
 

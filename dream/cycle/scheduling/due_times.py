@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from agentcore.domain.scope import Scope
+from dream.stores import dream_stores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,6 +45,7 @@ class DueTimes:
         self._runners = runners
         self._planner = planner
         self._known_hash = ""
+        self._is_overruled = False
         self._looked_at = datetime.min.replace(tzinfo=UTC)
         self._edits = _edit_watch(parts) if runners.reads_documents and parts.workspaces is not None else None
 
@@ -66,15 +68,34 @@ class DueTimes:
         mark = await asyncio.to_thread(self._runners.directives_mark)
         if mark != self._planner.directives:
             self._planner = replace(self._planner, directives=mark)
-        await self.plan_changed()
-        options_hash = self._planner.terms.options_hash
-        if options_hash != self._known_hash:
-            # Also when the machine has travelled to another time zone, or somebody edited a directive.
-            while await self.store(lambda unit: self._planner.plan_outdated(unit, limit=_SCOPES_AT_ONCE)):
-                pass
-            self._known_hash = options_hash
+        await self._claim()
+        while await self.store(self._plan_some):
+            pass
         if before - now > LONGEST_WAIT:
             await self._plan_anew()
+
+    async def _claim(self) -> None:
+        """Have all hosts plan by the options of this one, when it comes or they change; else tell if others' count.
+
+        They also change when the machine has travelled to another time zone, or somebody edited a directive.
+        """
+        terms = self._planner.terms
+        if terms.options_hash != self._known_hash:
+            await self._parts.storage.write(ANYWHERE, lambda unit: dream_stores(unit).fleet.claim_terms(terms))
+            self._known_hash, self._is_overruled = terms.options_hash, False
+            return
+        goes_by = await self._parts.storage.read(ANYWHERE, lambda view: dream_stores(view).fleet.goes_by(terms))
+        if not (goes_by or self._is_overruled):
+            _log.warning("options_differ", extra={"remedy": "give all hosts of the database the same options"})
+        self._is_overruled = not goes_by
+
+    def _plan_some(self, unit: UnitOfWork) -> int:
+        """Plan a few scopes in which something was stored, or else a few that were planned by other options.
+
+        Whoever does that, each scope is planned once, and a host that stops half-way leaves the rest to others.
+        """
+        planner = self._planner
+        return planner.plan_changed(unit, limit=_PEERS_AT_ONCE) or planner.plan_outdated(unit, limit=_SCOPES_AT_ONCE)
 
     async def plan_changed(self) -> None:
         """Work out the due times of scopes in which something was stored."""
@@ -97,7 +118,7 @@ class DueTimes:
 
     async def store(self, work: Callable[[UnitOfWork], T]) -> T:
         """Do *work* in one transaction on whatever scopes it names."""
-        return await self._parts.storage.write(ANYWHERE, work)
+        return await self._parts.storage.write(None, work)
 
 
 def _edit_watch(parts: HostServices) -> EditWatch:

@@ -27,6 +27,9 @@ _DUE_AT_ONCE = 100
 class Admission(Protocol):
     """Decides which of the scopes that are due are offered now."""
 
+    tick: timedelta | None
+    """How often it looks, whatever is known to be due; None for as seldom as possible."""
+
     @property
     def under_way(self) -> int:
         """How many offers that were made here are not handled yet."""
@@ -38,6 +41,10 @@ class Admission(Protocol):
 
     async def admit(self) -> datetime | None:
         """Offer what may dream now; return when the next scope is due, None if nothing is known."""
+        ...
+
+    def begun(self, offer: Offer) -> None:
+        """Hear that an offer is being handled here."""
         ...
 
     def ended(self, offer: Offer) -> None:
@@ -58,6 +65,8 @@ class HostAdmission:
         queue: Takes what is chosen.
         places: Dreams at once.
     """
+
+    tick: timedelta | None = None
 
     def __init__(self, parts: HostServices, due_times: DueTimes, queue: DreamQueue, *, places: int) -> None:
         self._parts = parts
@@ -98,6 +107,9 @@ class HostAdmission:
         await self._arm(left)
         is_again = any(key not in self._under_way and key not in left for kind in kinds for key in kind)
         return now if is_again else next_at
+
+    def begun(self, offer: Offer) -> None:
+        """Do nothing: a dream has its place since it was offered."""
 
     def ended(self, offer: Offer) -> None:
         """Free the place of a dream."""

@@ -116,8 +116,12 @@ class Planner:
         return len(changed.peers)
 
     def plan_outdated(self, unit: UnitOfWork, *, limit: int) -> int:
-        """Plan scopes whose due time was computed from other options; return how many there were."""
-        keys = dream_stores(unit).fleet.outdated(self.terms, limit=limit)
+        """Plan scopes whose due time was computed from other options; return how many there were.
+
+        Where a host that came later has other options, nothing is done: due times go by its options.
+        """
+        fleet = dream_stores(unit).fleet
+        keys = fleet.outdated(self.terms, limit=limit) if fleet.goes_by(self.terms) else ()
         self.plan(unit, keys)
         return len(keys)
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dream.cycle.scheduling.queue import DreamQueue, Offer
     from dream.cycle.scheduling.scope_runners import ScopeRunners
 
+_BETWEEN_TICKS = timedelta(milliseconds=200)
 _log = logging.getLogger(__name__)
 
 
@@ -113,6 +114,7 @@ class DreamService(BackgroundService):
                 next_at = await self._look(self._due_times.plan_changed)
 
     async def _handle(self, offer: Offer) -> None:
+        self._admission.begun(offer)
         try:
             await self._handler.handle(offer)
         except StorageError as fault:
@@ -139,7 +141,7 @@ class DreamService(BackgroundService):
         return next_at
 
     async def _wait(self, until: datetime | None) -> bool:
-        """Return when something is due, asked for here, or a minute is over; True if it was a dream that ended."""
+        """Return when something is due, or asked for, or a minute is over; True if a dream ended, or a tick passed."""
         now = self._parts.clock.now()
         left = LONGEST_WAIT if until is None else until - now
         most = min(LONGEST_WAIT, left) if left > timedelta() else SHORTEST_WAIT
@@ -152,4 +154,6 @@ class DreamService(BackgroundService):
             done, _ = await asyncio.wait({ended, *waits}, return_when=asyncio.FIRST_COMPLETED)
             for waiting in (ended, *waits):
                 waiting.cancel()
-        return done == {ended}
+        if done == {ended} and self._admission.tick is not None:
+            await self._parts.clock.sleep(_BETWEEN_TICKS)  # many may end at once, and each look is a transaction
+        return done == {ended} or (self._admission.tick is not None and not self._news.is_set())

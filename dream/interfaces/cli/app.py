@@ -89,6 +89,8 @@ COMMANDS = {
     "explain": ("scheduling:explain", "Tell when the scope dreams next, and why not earlier."),
     "config show": ("scheduling:show", "Show every option of dreams that is in force, and who said so."),
     "serve": ("serving:serve", "Serve the memory over REST and MCP, and dream by itself."),
+    "work": ("fleet:work", "Dream for all scopes of a PostgreSQL database, beside other workers."),
+    "fleet": ("fleet:fleet", "Show what a fleet has due, offered and under way, and who works."),
     "mcp": ("serving:mcp", "Serve the memory to one agent over MCP on stdin and stdout."),
     "token create": ("tokens:create", "Make a bearer token for a client of the server."),
     "token list": ("tokens:list_", "List the tokens of the server's clients."),

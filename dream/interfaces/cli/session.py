@@ -22,8 +22,10 @@ from dream.interfaces.cli.errors import LaterOptionsError, MissingFolderError, U
 from dream.interfaces.cli.screen import Screen
 
 if TYPE_CHECKING:
+    from agentcore.hosting.builder import AgentHostBuilder
     from agentcore.hosting.host import Host
     from agentcore.hosting.left_options import LeftOptions
+    from agentcore.llm.chat import ChatClient
     from agentcore.llm.settings import ChatOptions, EmbedderOptions
     from agentcore.stores.storage import Storage
     from dream.options import PassMode
@@ -215,12 +217,13 @@ class CommandSession:
         self,
         access: Access,
         *,
-        chat: "ChatOptions | None" = None,
+        chat: "ChatOptions | ChatClient | None" = None,
         modes: "Mapping[str, PassMode] | None" = None,
         embedder: "EmbedderOptions | None" = None,
         dreams: bool = True,
         needs_scope: bool = True,
         in_background: bool = False,
+        lease: timedelta | None = None,
     ) -> AsyncGenerator["Host"]:
         """Open the memory with all its services.
 
@@ -232,6 +235,7 @@ class CommandSession:
             dreams: Whether dreams are among them; a command that only looks at entries is quicker without.
             needs_scope: Whether the session's scope has to be one, and to exist; not for commands on several.
             in_background: Whether they start by themselves, for a command that stays.
+            lease: How long a silent dream keeps its scope, where nobody said anything else.
 
         Raises:
             InvalidOptionsError: a pattern was given instead of the scope.
@@ -254,6 +258,8 @@ class CommandSession:
             # Most commands start no dream by themselves. A folder without a database may hold settings all the same.
             self._tell_whose_options(left)
             builder.with_dreaming(None if is_there else self.levels().of(self.scope), in_background=in_background)
+            if lease is not None:
+                _keep_leases(builder, lease, in_background=in_background)
             if modes:
                 builder.with_dreaming(lambda one: one.replace(modes={**one.modes, **modes}), scope=str(self.scope))
         if chat is not None:
@@ -287,6 +293,13 @@ class CommandSession:
         known = await storage.scopes()
         if self.scope not in known and (known or self.scope != Scope.default()):
             raise UnknownScopeError(scope=str(self.scope), known=map(str, map(ScopePattern.of, known)))
+
+
+def _keep_leases(builder: "AgentHostBuilder", lease: timedelta, *, in_background: bool) -> None:
+    """Have silent dreams keep their scopes for so long, where nobody said anything else."""
+    builder.with_dreaming(
+        lambda one: one if "lease" in one.model_fields_set else one.replace(lease=lease), in_background=in_background
+    )
 
 
 CliSession = Annotated[CommandSession, Parameter(parse=False)]

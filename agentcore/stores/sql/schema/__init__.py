@@ -25,6 +25,7 @@ from agentcore.stores.sql.schema.dreams import (
     steps,
     waiting_exchanges,
 )
+from agentcore.stores.sql.schema.fleet import fleet_workers, model_rates, schedule_terms
 from agentcore.stores.sql.schema.forgetting import erasures, known_copies, tombstones
 from agentcore.stores.sql.schema.hypotheses import claims, hypotheses
 from agentcore.stores.sql.schema.people import (
@@ -66,7 +67,7 @@ from agentcore.stores.sql.schema.records import (
     withheld,
 )
 
-REVISION = "0031"
+REVISION = "0032"
 """The Alembic revision this code reads and writes."""
 
 KNOWN_REVISIONS = tuple(f"{number:04d}" for number in range(9, int(REVISION) + 1))
@@ -95,6 +96,7 @@ __all__ = [
     "fan_outs",
     "fanned_out",
     "feedback",
+    "fleet_workers",
     "forgotten",
     "hosts",
     "hypotheses",
@@ -105,6 +107,7 @@ __all__ = [
     "metadata",
     "model_calls",
     "model_failures",
+    "model_rates",
     "off_limits_topics",
     "outbox",
     "pass_ledger",
@@ -121,6 +124,7 @@ __all__ = [
     "refused_texts",
     "reopened",
     "runs",
+    "schedule_terms",
     "schedules",
     "scopes",
     "session_peers",

@@ -19,6 +19,8 @@ from agentcore.stores.sql.schema.records import WHERE, instant, metadata, record
 
 _PLANNED = text("due_at IS NOT NULL")
 _REQUESTED = text("reason = 'manual'")
+_ADMISSIBLE = text("due_at IS NOT NULL AND offered_until IS NULL")
+_OFFERED = text("offered_until IS NOT NULL")
 _UNFINISHED = text("finished IS FALSE")
 
 runs = Table(
@@ -261,7 +263,14 @@ schedules = Table(
     Column("reason", String(32), nullable=False),
     Column("options_hash", String(64), nullable=False),
     Column("state", Text, nullable=False),
+    # The tenant, what comes first, and until when a worker of a fleet may take it up; an offer's number only grows.
+    Column("workspace", String(128), nullable=False, server_default=""),
+    Column("priority", Integer, nullable=False, server_default="0"),
+    instant("offered_until", nullable=True),
+    Column("offer_no", BigInteger, nullable=False, server_default="0"),
     Index("ix_schedules_due", "due_at", info={WHERE: _PLANNED}),
     Index("ix_schedules_requested", "due_at", info={WHERE: _REQUESTED}),
     Index("ix_schedules_options", "options_hash"),
+    Index("ix_schedules_tenant", "workspace", "priority", "due_at", info={WHERE: _ADMISSIBLE}),
+    Index("ix_schedules_offered", "offered_until", info={WHERE: _OFFERED}),
 )

@@ -1,0 +1,1 @@
+"""A fleet: many workers that dream for the scopes of one PostgreSQL database."""

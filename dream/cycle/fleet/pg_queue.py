@@ -1,0 +1,237 @@
+"""Carries offers between the workers of a fleet, on pgqueuer in the same PostgreSQL database.
+
+The queue stands in a schema of its own, `dream_queue`. What it holds can be lost without loss: offers run out, and what
+is due is offered again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+
+import asyncpg
+import orjson
+from pgqueuer import Queries
+from pgqueuer.adapters.drivers.asyncpg import AsyncpgPoolDriver
+from pgqueuer.adapters.persistence import qb
+from pgqueuer.core.qm import QueueManager
+from pgqueuer.domain.errors import PgqException, RetryRequested
+from pgqueuer.domain.settings import DBSettings
+
+from agentcore.domain.scope import Scope
+from dream.cycle.scheduling.queue import Offer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+
+    from pgqueuer.domain.models import Job
+
+    from agentcore.clock import Clock
+    from dream.cycle.scheduling.queue import Handler
+
+SILENCE: Final = timedelta(seconds=20)
+"""After how long without a sign of life another worker takes a dream over."""
+_ENTRYPOINT: Final = "dream"
+_SETTINGS: Final = DBSettings(db_schema="dream_queue", channel="dream_queue")  # pyright: ignore[reportArgumentType]
+_POLLS_EVERY: Final = timedelta(seconds=5)
+_LOCK: Final = 0x64_72_65_61
+"""The key of the advisory lock under which the queue's schema is made: "drea"."""
+_WITHDRAW: Final = "DELETE FROM dream_queue.pgqueuer WHERE dedupe_key = $1 AND status = 'queued'"
+_PRUNE: Final = "DELETE FROM dream_queue.pgqueuer_log WHERE created < now() - interval '1 hour'"
+_FAULTS: Final = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, PgqException)
+_LONGEST_PAUSE: Final = timedelta(seconds=30)
+_Pool: TypeAlias = Any
+_create_pool: Final[Any] = cast("Any", asyncpg).create_pool  # asyncpg brings no types
+_log = logging.getLogger(__name__)
+
+
+class PgQueue:
+    """A `DreamQueue` in PostgreSQL; lives as long as the worker, on its event loop.
+
+    An offer whose worker dies is brought to another one after `SILENCE`, at most five seconds later. A worker that
+    stops hands what it has under way back at once.
+
+    Args:
+        url: The database, as asyncpg takes it.
+        at_once: Dreams that this worker has under way at once.
+        clock: What waits.
+        before_stop: Awaited when the worker stops, before dreams under way are broken off.
+    """
+
+    def __init__(
+        self, url: str, *, at_once: int, clock: Clock, before_stop: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
+        self._url = url
+        self._at_once = at_once
+        self._clock = clock
+        self._before_stop = before_stop
+        self._pool: _Pool | None = None
+        self._queries: Queries | None = None
+        self._opening = asyncio.Lock()
+        self._under_way: set[asyncio.Task[Any]] = set()
+        self._is_stopping = False
+
+    async def offer(self, offers: Sequence[Offer]) -> None:
+        """Put offers into the queue, all in one statement; one of a scope that is in it already is dropped."""
+        if not offers:
+            return
+        queries = await self._opened()
+        await queries.enqueue(
+            [_ENTRYPOINT] * len(offers),
+            [_packed(one) for one in offers],
+            [one.priority for one in offers],
+            dedupe_key=[str(one.key) for one in offers],
+            on_conflict="skip",
+        )
+
+    async def withdraw(self, key: int) -> None:
+        """Take the offer of a scope out of the queue if no worker has it yet."""
+        await (await self._opened()).driver.execute(_WITHDRAW, str(key))
+
+    async def serve(self, handler: Handler) -> None:
+        """Handle offers until cancelled; where the database goes away, go on when it is back."""
+        pause = timedelta(seconds=1)
+        try:
+            while True:
+                began = self._clock.now()
+                try:
+                    await self._serve_once(handler)
+                except _FAULTS as error:
+                    _log.warning("dream_queue_lost", extra={"error": type(error).__name__})
+                await self.close()  # what listened on a connection that broke does not listen again
+                if self._clock.now() - began > _LONGEST_PAUSE:
+                    pause = timedelta(seconds=1)
+                await self._clock.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+        finally:
+            await self.close()
+
+    async def close(self) -> None:
+        """Close every connection."""
+        pool, self._pool, self._queries = self._pool, None, None
+        if pool is not None:
+            pool.terminate()
+
+    async def _serve_once(self, handler: Handler) -> None:
+        manager = QueueManager(await self._opened(), channel=_SETTINGS.channel)
+
+        async def take(job: Job) -> None:
+            await self._taken(handler, job)
+
+        manager.entrypoint(_ENTRYPOINT, accepts_context=False)(take)
+        async with self._broken_off_at_the_end(manager), asyncio.TaskGroup() as group:
+            running = group.create_task(
+                manager.run(
+                    dequeue_timeout=_POLLS_EVERY,
+                    batch_size=max(1, min(50, self._at_once // 2)),
+                    max_concurrent_tasks=max(2, self._at_once),
+                    heartbeat_timeout=SILENCE,
+                ),
+                name="dreams-pgqueuer",
+            )
+            listening = group.create_task(self._watch_listener(manager), name="dreams-listener")
+            running.add_done_callback(lambda _: listening.cancel())
+            try:
+                await asyncio.shield(running)
+            except asyncio.CancelledError:
+                if running.done():
+                    raise
+                await self._stop(manager)
+                await asyncio.wait({running}, timeout=5)
+                raise
+
+    async def _watch_listener(self, manager: QueueManager) -> None:
+        """End the serving, to be begun anew, when notifications no longer come: their connection breaks silently.
+
+        pgqueuer looks as well, and may do so before it listens, so that its first look can be wrong.
+        """
+        while True:
+            await self._clock.sleep(_POLLS_EVERY)
+            try:
+                await manager.listener_healthy(timeout=_POLLS_EVERY)
+            except _FAULTS as error:
+                _log.warning("dream_queue_deaf", extra={"error": type(error).__name__})
+                manager.shutdown.set()
+                return
+
+    @asynccontextmanager
+    async def _broken_off_at_the_end(self, manager: QueueManager) -> AsyncGenerator[None]:
+        try:
+            yield
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from None
+        finally:
+            manager.shutdown.set()
+
+    async def _stop(self, manager: QueueManager) -> None:
+        """Take nothing more, let calls that are being answered end, and hand the rest back."""
+        manager.shutdown.set()
+        if self._before_stop is not None:
+            await self._before_stop()
+        self._is_stopping = True
+        for task in self._under_way:
+            task.cancel()
+
+    async def _taken(self, handler: Handler, job: Job) -> None:
+        mine = asyncio.current_task()
+        assert mine is not None  # noqa: S101 - pgqueuer runs each job in a task
+        self._under_way.add(mine)
+        try:
+            if self._is_stopping:
+                raise RetryRequested
+            await handler(_unpacked(job.payload or b""))
+        except asyncio.CancelledError:
+            if not self._is_stopping:
+                raise
+            mine.uncancel()
+            raise RetryRequested(reason="the worker stops") from None
+        finally:
+            self._under_way.discard(mine)
+
+    async def _opened(self) -> Queries:
+        async with self._opening:
+            if self._queries is None:
+                pool = self._pool = await _create_pool(
+                    self._url,
+                    min_size=1,
+                    max_size=4,
+                    command_timeout=30,
+                    timeout=10,
+                    server_settings={"application_name": "dream-queue"},
+                )
+                self._queries = Queries(
+                    AsyncpgPoolDriver(pool),
+                    qbe=qb.QueryBuilderEnvironment(_SETTINGS),
+                    qbq=qb.QueryQueueBuilder(_SETTINGS),
+                    qbs=qb.QuerySchedulerBuilder(_SETTINGS),
+                )
+                await _install(pool, self._queries)
+            return self._queries
+
+
+async def _install(pool: _Pool, queries: Queries) -> None:
+    """Create or upgrade the queue's schema, one worker at a time, and clear old lines of its log."""
+    async with pool.acquire() as connection:
+        await connection.execute("SELECT pg_advisory_lock($1)", _LOCK)
+        try:
+            if not await queries.schema_is_installed():
+                await queries.install()
+            else:
+                await queries.upgrade()
+        finally:
+            with suppress(asyncpg.PostgresError, asyncpg.InterfaceError):
+                await connection.execute("SELECT pg_advisory_unlock($1)", _LOCK)
+        await connection.execute(_PRUNE)
+
+
+def _packed(one: Offer) -> bytes:
+    scope = one.scope
+    return orjson.dumps([one.key, one.number, one.priority, scope.workspace, scope.observer, scope.observed])
+
+
+def _unpacked(payload: bytes) -> Offer:
+    key, number, priority, *parts = orjson.loads(payload)
+    return Offer(key=key, number=number, priority=priority, scope=Scope(*parts))
