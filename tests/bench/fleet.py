@@ -79,8 +79,8 @@ class Fire:
     server: Server
     url: str
     takeovers: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    kills: list[tuple[float, float]] = field(default_factory=list)
-    done: Counter[str] = field(default_factory=Counter)
+    kills: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+    done: Counter[str] = field(default_factory=Counter[str])
 
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         with self.server.connect("fleet") as connection:
@@ -202,6 +202,15 @@ SELECT count(*) FROM agentcore.scopes s WHERE s.workspace LIKE 'tenant%%' AND (
   OR EXISTS (
     SELECT 1 FROM agentcore.schedules d WHERE d.scope_id = s.pk AND d.due_at < extract(epoch FROM now()) * 1e6))
 """
+_LEFT = """
+SELECT s.observed, d.due_at, d.reason, d.offered_until, d.state, l.token, l.expires_at,
+  (SELECT string_agg(r.outcome || r.finished, ' ') FROM agentcore.runs r WHERE r.scope_id = s.pk)
+FROM agentcore.scopes s LEFT JOIN agentcore.schedules d ON d.scope_id = s.pk
+LEFT JOIN agentcore.leases l ON l.scope_id = s.pk
+WHERE s.workspace LIKE 'tenant%%' AND (NOT EXISTS (
+  SELECT 1 FROM agentcore.runs r WHERE r.scope_id = s.pk AND r.finished AND r.outcome <> 'deferred')
+  OR d.due_at < extract(epoch FROM now()) * 1e6)
+"""
 _CUT = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'fleet' AND pid <> pg_backend_pid()
 """
@@ -254,6 +263,8 @@ async def main(given: argparse.Namespace) -> dict[str, Any]:
                 refresh(url, given.scopes, given.tenants, until), attacked(fire, workers, start, until)
             )
             left = await settled(fire, model, within=given.settles_within)
+            for row in fire.rows(_LEFT) if left else ():
+                print("  left:", *row, flush=True)
             for one in workers:
                 one.process.terminate()
             stops = [await asyncio.to_thread(_ended_within, one.process, 30) for one in workers]

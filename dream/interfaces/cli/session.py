@@ -232,7 +232,8 @@ class CommandSession:
             chat: Which model dreams ask; None for none.
             modes: What becomes of the changes of passes; all are made by default.
             embedder: Which embedding model recall asks; None for words alone.
-            dreams: Whether dreams are among them; a command that only looks at entries is quicker without.
+            dreams: Whether dreams are among them; a command that only looks at entries is quicker without. A folder
+                without a database may hold settings of them all the same.
             needs_scope: Whether the session's scope has to be one, and to exist; not for commands on several.
             in_background: Whether they start by themselves, for a command that stays.
             lease: How long a silent dream keeps its scope, where nobody said anything else.
@@ -249,17 +250,14 @@ class CommandSession:
 
         self.require_folder(access, one_scope=needs_scope)
         is_there = access in {Access.CHANGE, Access.CREATE} or self.has_database or self.data_dir.is_file()
-        folder = self.data_dir if is_there else None
-        builder = AgentHostBuilder(folder, database=self.url, clock=self.clock, ids=self.ids)
+        place = self.data_dir if is_there else None
+        builder = AgentHostBuilder(place, database=self.url, clock=self.clock, ids=self.ids)
         builder.following(left := self.left())
-        builder.with_memory().with_skills().with_conversation_log().with_feedback()
-        builder.with_wisps().with_tool_calls()
+        builder.with_memory().with_skills().with_conversation_log().with_feedback().with_wisps().with_tool_calls()
         if dreams:
-            # Most commands start no dream by themselves. A folder without a database may hold settings all the same.
             self._tell_whose_options(left)
             builder.with_dreaming(None if is_there else self.levels().of(self.scope), in_background=in_background)
-            if lease is not None:
-                _keep_leases(builder, lease, in_background=in_background)
+            _keep_leases(builder, lease, in_background=in_background)
             if modes:
                 builder.with_dreaming(lambda one: one.replace(modes={**one.modes, **modes}), scope=str(self.scope))
         if chat is not None:
@@ -295,8 +293,10 @@ class CommandSession:
             raise UnknownScopeError(scope=str(self.scope), known=map(str, map(ScopePattern.of, known)))
 
 
-def _keep_leases(builder: "AgentHostBuilder", lease: timedelta, *, in_background: bool) -> None:
-    """Have silent dreams keep their scopes for so long, where nobody said anything else."""
+def _keep_leases(builder: "AgentHostBuilder", lease: timedelta | None, *, in_background: bool) -> None:
+    """Have silent dreams keep their scopes for so long, if it is given and nobody said anything else."""
+    if lease is None:
+        return
     builder.with_dreaming(
         lambda one: one if "lease" in one.model_fields_set else one.replace(lease=lease), in_background=in_background
     )
