@@ -118,6 +118,7 @@ class DirectiveEdits:
             UnknownDirectiveError: there is none of that name.
             InvalidDirectiveError: the text cannot be used.
         """
+        await self.get(name)
         edits = self.edits
         values = (await edits.read()).values
         library = library_of(edits.parts.data_dir, edits.options_with({**values, f"{_OPTION}.{name}": text}))

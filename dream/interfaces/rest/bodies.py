@@ -20,9 +20,12 @@ VISIBLE: Final[JsonDict] = {"format": "visible-text"}
 """Text that is not blank."""
 SUBJECT_TIME: Final[JsonDict] = {"format": "subject-time"}
 """A time that a text is about, as exactly as it is known."""
+SCOPE_PATTERN: Final[JsonDict] = {"format": "scope-pattern"}
+"""`WORKSPACE/OBSERVER/OBSERVED`, parts of which may hold `*` and `?`."""
 CARD_LINE: Final[JsonDict] = {"format": "card-line"}
 """`SECTION: content`."""
 
+ScopeText = Annotated[str, Field(min_length=5, max_length=386, json_schema_extra=SCOPE_PATTERN)]
 Id = Annotated[str, Field(min_length=1, max_length=64)]
 Text = Annotated[str, Field(min_length=1, max_length=100_000, json_schema_extra=VISIBLE)]
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME, json_schema_extra=NAME)]
@@ -245,7 +248,7 @@ class NewToken(Body):
     """A token: what people call it, what it reaches and may do, and for how many days; else until it is revoked."""
 
     name: Annotated[str, Field(min_length=1, max_length=64, json_schema_extra=NAME)]
-    scopes: Annotated[list[Annotated[str, Field(max_length=386)]], Field(min_length=1, max_length=50)]
+    scopes: Annotated[list[ScopeText], Field(min_length=1, max_length=50)]
     rights: Annotated[list[Literal["read", "write", "review", "admin"]], Field(min_length=1, max_length=4)] = ["read"]
     days: Annotated[int, Field(ge=1, le=36_500), WHOLE] | None = None
 

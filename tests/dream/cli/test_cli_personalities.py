@@ -9,6 +9,7 @@ import sys
 from datetime import UTC, datetime, timedelta
 from itertools import repeat
 
+import orjson
 import pytest
 from commandline import CommandLine
 
@@ -57,7 +58,9 @@ def test_three_personalities_live_a_day_by_settings_of_their_own(cli: CommandLin
 
 
 def _shown(cli: CommandLine, name: str) -> dict[str, tuple[object, str, str | None]]:
-    options = cli.json("--scope", f"home/{name}/ana", "config", "show")["options"]
+    told = cli("--scope", f"home/{name}/ana", "--json", "config", "show")
+    assert told.code == 0
+    options = orjson.loads(told.out)["options"]
     return {one["name"]: (one["value"], one["source"], one["scopes"]) for one in options}
 
 

@@ -10,11 +10,13 @@ from dream.interfaces.rest.requests import cursor_of
 
 _VISIBLE = st.characters(exclude_categories=("C", "Z"), exclude_characters="/")
 _PART = st.text(_VISIBLE, min_size=1, max_size=12)
+_NAMED = st.from_regex(r"[a-z]{1,12}|\*", fullmatch=True)
 _NAMES = st.text(_VISIBLE | st.sampled_from("/ "), min_size=1, max_size=12).map(lambda text: f"x{text}")
 _DAYS = st.dates().map(str)
 _TIMES = st.dates().map(lambda day: f"{day.year:04}-{day.month:02}")
 
 schemathesis.openapi.format("scope", st.builds("{}/{}/{}".format, _PART, _PART, _PART))
+schemathesis.openapi.format("scope-pattern", st.builds("{}/{}/{}".format, _NAMED, _NAMED, _NAMED))
 schemathesis.openapi.format("scope-part", _PART)
 schemathesis.openapi.format("cursor", st.builds(cursor_of, st.datetimes(timezones=st.just(UTC)), st.text(max_size=20)))
 schemathesis.openapi.format("name", _NAMES)
