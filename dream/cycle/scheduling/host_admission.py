@@ -24,7 +24,7 @@ SHORTEST_WAIT: Final = timedelta(seconds=1)
 _DUE_AT_ONCE = 100
 
 
-class Admission(Protocol):
+class OfferAdmission(Protocol):
     """Decides which of the scopes that are due are offered now."""
 
     tick: timedelta | None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from agentcore.hosting.services import HostServices
     from dream.cycle.listeners import DreamListeners
-    from dream.cycle.scheduling.host_admission import Admission
+    from dream.cycle.scheduling.host_admission import OfferAdmission
     from dream.cycle.scheduling.planner import Planner
     from dream.cycle.scheduling.queue import DreamQueue, Offer
     from dream.cycle.scheduling.scope_runners import ScopeRunners
@@ -33,8 +33,9 @@ _log = logging.getLogger(__name__)
 class DreamService(BackgroundService):
     """Starts dreams by themselves, on every scope of the storage, a few side by side; lives as long as the host.
 
-    It plans what changed, lets an `Admission` choose what is offered, and handles what a `DreamQueue` brings. In a host
-    both work in its process, and a dream has one of `max_concurrent_dreams` places, also while its person is served.
+    It plans what changed, lets an `OfferAdmission` choose what is offered, and handles what a `DreamQueue` brings. In a
+    host both work in its process, and a dream has one of `max_concurrent_dreams` places, also while its person is
+    served.
 
     All that it decides by is stored, so that any number of processes may watch the same scopes, and a restart loses
     nothing. It sleeps until the next scope is due and looks for what others stored once a minute at most, or every
@@ -55,7 +56,7 @@ class DreamService(BackgroundService):
         due_times: DueTimes,
         handler: DreamHandler,
         queue: DreamQueue,
-        admission: Admission,
+        admission: OfferAdmission,
     ) -> None:
         super().__init__(name="dreams", on_failure=WorkerFailure.STOP_HOST)
         self._parts = parts

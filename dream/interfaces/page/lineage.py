@@ -36,7 +36,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Lineage:
+class LineageGraph:
     """A graph: boxes, lines between them as paths of SVG, and the size of the whole."""
 
     boxes: tuple[Box, ...]
@@ -48,7 +48,7 @@ class Lineage:
     high: int = _HIGH
 
 
-def lineage(memory: Mapping[str, Any], why: Mapping[str, Any]) -> Lineage | None:
+def lineage(memory: Mapping[str, Any], why: Mapping[str, Any]) -> LineageGraph | None:
     """Return the graph of a memory, from the turns to what was made of it; None if it stands alone.
 
     Args:
@@ -74,7 +74,7 @@ def lineage(memory: Mapping[str, Any], why: Mapping[str, Any]) -> Lineage | None
             boxes[name] = Box(name, kind, _lines(text), text[:500], x, y)
     lines = tuple(_line(boxes[one], boxes[other]) for one, other in _edges(memory, why, boxes))
     left_out = sum(map(len, columns)) - len(boxes)
-    return Lineage(tuple(boxes.values()), lines, len(drawn) * (_WIDE + _BETWEEN) - _BETWEEN, height, left_out)
+    return LineageGraph(tuple(boxes.values()), lines, len(drawn) * (_WIDE + _BETWEEN) - _BETWEEN, height, left_out)
 
 
 def _edges(memory: Mapping[str, Any], why: Mapping[str, Any], boxes: Mapping[str, Box]) -> Iterable[tuple[str, str]]:
