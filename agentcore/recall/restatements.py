@@ -6,7 +6,7 @@ fact in much the same words, whatever their order. A fact in quite other words s
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 import regex
@@ -14,9 +14,9 @@ import regex
 from agentcore.lexicon.language import languages
 from agentcore.recall.tokenizer import Tokenizer
 
-ALIKE: Final = 0.55
+ALIKE: Final = 0.58
 """Likeness from which on a text counts as saying the same."""
-_OF_THE_FACT: Final = 0.6
+_OF_THE_FACT: Final = 0.5
 """Share of the likeness that words of the fact give which the text has; the rest is for what the text says beside."""
 _OF_ANOTHER: Final = 0.6
 """What is left of it where another person speaks and does not name the one whom the fact is about."""
@@ -25,6 +25,9 @@ _INFLECTED: Final = 0.9
 _SHORTEST_STEM: Final = 4
 _SHARED_STEM: Final = 0.7
 """Share of the longer word that both have to begin with."""
+_SHORTEST_RELATED: Final = 5
+_RELATED: Final = 0.5
+"""Share of their three-letter pieces that make two words related: `gekündigt` and `Kündigung`."""
 
 _SENTENCE = regex.compile(r"(?<=[.!?…。\uff01\uff1f؟।])\s*|\n+")
 _SIGN = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
@@ -96,7 +99,23 @@ def _alike(one: str, other: str) -> float:
         if here != there:
             break
         shared += 1
-    return _INFLECTED if shared >= max(_SHORTEST_STEM, _SHARED_STEM * max(len(one), len(other))) else 0.0
+    if shared >= max(_SHORTEST_STEM, _SHARED_STEM * max(len(one), len(other))):
+        return _INFLECTED
+    return _related(one, other)
+
+
+def _related(one: str, other: str) -> float:
+    """Return how many pieces two words of one root share (Dice), 0 where they share less than half."""
+    if min(len(one), len(other)) < _SHORTEST_RELATED:
+        return 0.0
+    here, there = _pieces(one), _pieces(other)
+    shared = 2 * len(here & there) / (len(here) + len(there))
+    return shared if shared >= _RELATED else 0.0
+
+
+@lru_cache(maxsize=4096)
+def _pieces(term: str) -> frozenset[str]:
+    return frozenset(term[place : place + 3] for place in range(len(term) - 2))
 
 
 def _windows(text: str) -> Iterator[str]:
