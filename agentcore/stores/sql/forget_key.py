@@ -17,7 +17,8 @@ KEY_FILE: Final = "forget.key"
 KEY_VARIABLE: Final = "AGENTCORE_FORGET_KEY"
 """Gives the key where several machines work on one database."""
 
-_SIZE: Final = 32
+KEY_SIZE: Final = 32
+"""Bytes of a key."""
 
 
 class ForgetKey:
@@ -49,8 +50,8 @@ class ForgetKey:
             given = bytes.fromhex(told)
         except ValueError:
             given = b""
-        if len(given) != _SIZE:
-            allowed = f"give {2 * _SIZE} hexadecimal digits, as `openssl rand -hex {_SIZE}` prints"
+        if len(given) != KEY_SIZE:
+            allowed = f"give {2 * KEY_SIZE} hexadecimal digits, as `openssl rand -hex {KEY_SIZE}` prints"
             raise InvalidOptionsError(field=KEY_VARIABLE, value="(not shown)", allowed=allowed)
         return cls(folder, given)
 
@@ -58,6 +59,11 @@ class ForgetKey:
     def is_kept(self) -> bool:
         """Whether it outlives this process."""
         return self._given is not None or self._path is not None
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the environment gives it, so that processes on other machines can have the same."""
+        return self._given is not None
 
     def held(self) -> tuple[bytes | None, dict[str, bytes]]:
         """Return the key, None if there is none yet, and what earlier versions used."""
@@ -83,7 +89,7 @@ class ForgetKey:
             return _hash(self._given, text)
         self._read()
         if self._key is None:
-            self._key = secrets.token_bytes(_SIZE)
+            self._key = secrets.token_bytes(KEY_SIZE)
             self._write()
         return _hash(self._key, text)
 
@@ -91,7 +97,7 @@ class ForgetKey:
         """Keep the salts of an earlier version, which lay in the database."""
         self._read()
         self._former |= salts
-        self._key = self._key or secrets.token_bytes(_SIZE)
+        self._key = self._key or secrets.token_bytes(KEY_SIZE)
         self._write(replace=True)
 
     def _read(self) -> None:

@@ -170,7 +170,7 @@ def _decided(view: ReadView) -> tuple[list[Tombstone], list[OffLimitsTopic]]:
 
 async def _prepare(prepared: Path, folder: Path, wishes: _Wishes | None, clock: Clock) -> dict[Scope, Forgotten]:
     """Migrate the copy of a backup and do to it what people decided since; return what that removed, by scope."""
-    storage = SqlStorage(prepared, clock=clock, key=ForgetKey(folder), keeps_copies=False)
+    storage = SqlStorage(prepared, clock=clock, key=ForgetKey.of(folder), keeps_copies=False)
     await storage.start()
     done: dict[Scope, Forgotten] = {}
     try:

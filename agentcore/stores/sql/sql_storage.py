@@ -1,6 +1,7 @@
 """Runs transactions on threads of their own, so that the event loop never waits for the database."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -26,7 +27,7 @@ from agentcore.stores.sql.engines.sqlite import BUSY_TIMEOUT
 from agentcore.stores.sql.engines.sqlite_database import SqliteDatabase
 from agentcore.stores.sql.erase import all_erasures, erased_scopes, turns_elsewhere, unfinished
 from agentcore.stores.sql.feed import record_activity
-from agentcore.stores.sql.forget_key import ForgetKey
+from agentcore.stores.sql.forget_key import KEY_VARIABLE, ForgetKey
 from agentcore.stores.sql.schema import known_copies, scopes, settings
 from agentcore.stores.sql.scope_copy import copy_scope
 from agentcore.stores.sql.scope_keys import scope_key
@@ -36,6 +37,7 @@ from agentcore.stores.storage import Origin, ReadView, UnitOfWork
 from agentcore.stores.values import Present, Synchronous
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 _SCOPES_KNOWN = 10_000
 _ATTEMPTS = 5
@@ -57,7 +59,7 @@ class SqlStorage:
         decay: How importance is read.
         busy_timeout: How long to wait for another process that holds the file.
         synchronous: When what is written reaches the disk itself.
-        key: Recognises forgotten texts; None is that of the file's folder.
+        key: Recognises forgotten texts; None is that of the environment, else of the file's folder.
         keeps_copies: Whether a copy of the file is kept before a migration.
 
     Raises:
@@ -77,8 +79,9 @@ class SqlStorage:
     ) -> None:
         self._clock = clock
         self._decay = decay or Decay()
-        self._key = key or ForgetKey(place.parent if isinstance(place, Path) else None)
+        self._key = key or ForgetKey.of(place.parent if isinstance(place, Path) else None)
         self._database: Database
+        self._forgets_alone = isinstance(place, str) and not self._key.is_kept
         if isinstance(place, str):
             from agentcore.stores.sql.engines.postgres_database import PostgresDatabase  # noqa: PLC0415 - an extra
 
@@ -100,6 +103,11 @@ class SqlStorage:
         """How importance is read."""
         return self._decay
 
+    @property
+    def forgets_alone(self) -> bool:
+        """Whether this process alone will recognise the texts that it forgets, though others share the database."""
+        return self._forgets_alone
+
     async def start(self) -> None:
         """Open, creating or migrating the schema."""
         database = self._database
@@ -114,6 +122,12 @@ class SqlStorage:
         except BaseException:
             await self.stop()
             raise
+        if self._forgets_alone:
+            _log.warning(
+                "forget_key_not_kept: what this process forgets no other will recognise, nor this one once it ends: "
+                "set %s, the same everywhere, or give the host a data folder",
+                KEY_VARIABLE,
+            )
 
     async def stop(self) -> None:
         """Finish what is under way and close."""

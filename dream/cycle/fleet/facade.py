@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agentcore.errors import InvalidOptionsError
 from dream.cycle.fleet.fleet_status import read_fleet_status
 
 if TYPE_CHECKING:
@@ -50,9 +51,18 @@ class HostFleet:
             limits: How much all workers together have; by default as much as they can hold.
             rates: Tokens a minute that all of them may ask of a model, by its name, under "*" for any other; the host's
                 model has to be a `PacedModel` for that.
+
+        Raises:
+            InvalidOptionsError: the key of forgotten texts lies in this process alone, so no other worker knows them.
         """
+        from agentcore.stores.sql.forget_key import KEY_SIZE, KEY_VARIABLE  # noqa: PLC0415 - SQLAlchemy takes a while
+        from agentcore.stores.sql.sql_storage import SqlStorage  # noqa: PLC0415 - as above
         from dream.cycle.fleet.worker import FleetWorker  # noqa: PLC0415 - wants the extra `fleet`
 
+        storage = self.parts.storage
+        if isinstance(storage, SqlStorage) and storage.forgets_alone:
+            allowed = f"set it, the same for all workers, as `openssl rand -hex {KEY_SIZE}` prints one"
+            raise InvalidOptionsError(field=KEY_VARIABLE, value=None, allowed=allowed)
         shared = self.shared
         return FleetWorker(
             self.parts,

@@ -20,6 +20,7 @@ from agentcore.hosting.option_layers import OptionSource
 from agentcore.hosting.option_parts import effective_parts
 from agentcore.secrets import secret_in
 from agentcore.stores.sql.feed import unknown_states
+from agentcore.stores.sql.forget_key import KEY_VARIABLE, ForgetKey
 from agentcore.stores.sql.hosts import HostRecord
 from agentcore.stores.sql.schema import REVISION, entries, entry_sources, feedback, leases, turns
 from agentcore.stores.sql.unit import SqlUnit
@@ -79,6 +80,8 @@ async def examine(session: CommandSession, scopes: Sequence[Scope] | None = None
 async def _database(session: CommandSession, host: Host, scopes: Sequence[Scope] | None) -> AsyncGenerator[Finding]:
     yield Finding("database", FindingLevel.FINE, f"{session.database_name} opens")
     yield _hosts(session, await host.storage.read(session.scope, lambda view: view.hosts.newest()))
+    if session.url is not None:
+        yield _forgetting(session)
     for look in (_schema, _integrity):
         yield await host.storage.read(session.scope, look)
     known = await host.storage.scopes()
@@ -87,6 +90,16 @@ async def _database(session: CommandSession, host: Host, scopes: Sequence[Scope]
         return
     async for finding in _records(host, session.scope) if scopes is None else _each(host, scopes):
         yield finding
+
+
+def _forgetting(session: CommandSession) -> Finding:
+    """Tell where the key of forgotten texts is: who works on the same server has to have the same one."""
+    if ForgetKey.of(session.data_dir).is_given:
+        return Finding("forgetting", FindingLevel.FINE, f"{KEY_VARIABLE} gives the key of forgotten texts")
+    told = f"the key of forgotten texts is that of {session.data_dir}: hosts without this folder do not recognise them"
+    return Finding(
+        "forgetting", FindingLevel.NOTE, told, f"set {KEY_VARIABLE}, the same everywhere, if there are others"
+    )
 
 
 async def _records(host: Host, scope: Scope) -> AsyncGenerator[Finding]:

@@ -282,9 +282,11 @@ class CommandSession:
             self.screen.tell(Line(followed_sentence(left), Tone.FAINT))
 
     def _patient_storage(self, busy_timeout: timedelta) -> "Storage":
+        from agentcore.stores.sql.forget_key import ForgetKey  # noqa: PLC0415 - as above
         from agentcore.stores.sql.sql_storage import SqlStorage  # noqa: PLC0415 - as above
 
-        return SqlStorage(self.url or self.database, clock=self.clock, busy_timeout=busy_timeout)
+        key = ForgetKey.of(self.data_dir)
+        return SqlStorage(self.url or self.database, clock=self.clock, busy_timeout=busy_timeout, key=key)
 
     async def _require_scope(self, storage: "Storage") -> None:
         """Refuse a scope that does not exist; where there is none at all, the default one counts as empty."""

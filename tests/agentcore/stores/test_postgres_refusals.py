@@ -11,6 +11,7 @@ from agentcore import AgentHostBuilder
 from agentcore.domain.filters import EntryFilter
 from agentcore.errors import InvalidOptionsError, StorageError, StorageTooNewError, StorageUnavailableError
 from agentcore.stores.sql.database_copy import copy_everything
+from agentcore.stores.sql.forget_key import KEY_SIZE, KEY_VARIABLE
 from agentcore.testing.contracts.samples import SCOPE, an_entry
 from tests.postgres_server import Server
 
@@ -111,6 +112,22 @@ async def test_a_forget_makes_the_folder_of_its_key(postgres_url: str, tmp_path:
         entry = await host.memory.remember(text)
         await host.memory.forget(entry.id)
     assert (folder / "forget.key").stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_host_without_a_kept_key_says_that_nobody_else_will_recognise_what_it_forgets(
+    postgres_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    async with AgentHostBuilder(None, database=postgres_url).with_memory().build():
+        pass
+    assert [one.levelname for one in caplog.records if one.message.startswith("forget_key_not_kept")] == ["WARNING"]
+    caplog.clear()
+    async with AgentHostBuilder(tmp_path, database=postgres_url).with_memory().build():
+        pass
+    monkeypatch.setenv(KEY_VARIABLE, "ab" * KEY_SIZE)
+    async with AgentHostBuilder(None, database=postgres_url).with_memory().build():
+        pass
+    assert "forget_key_not_kept" not in caplog.text
 
 
 def cut(server: Server, url: str) -> None:

@@ -308,5 +308,15 @@ def test_entries_in_a_state_that_nobody_knows_are_told_once(filled: CommandLine,
     assert "2 entries are in a state that this version does not know (weird)" in " ".join(examined.out.split())
 
 
+def test_the_doctor_of_a_server_tells_where_the_key_of_forgotten_texts_is(
+    cli: CommandLine, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("AGENTCORE_DATABASE", postgres_url)
+    cli.good("remember", "Ana likes tea.")
+    assert "set AGENTCORE_FORGET_KEY, the same everywhere" in " ".join(cli.good("doctor").split())
+    monkeypatch.setenv("AGENTCORE_FORGET_KEY", "ab" * 32)
+    assert "AGENTCORE_FORGET_KEY gives the key" in " ".join(cli.good("doctor").split())
+
+
 def test_the_doctor_counts_what_recall_would_find(filled: CommandLine):
     assert "recall finds all 181 active entries" in filled.good("doctor")

@@ -3,15 +3,20 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from dreaming import NOW
 from sqlalchemy import func, select
 
+from agentcore import AgentHostBuilder
 from agentcore.domain.scope import Scope
+from agentcore.errors import InvalidOptionsError
 from agentcore.stores.sql import SqlStorage
+from agentcore.stores.sql.forget_key import KEY_VARIABLE
 from agentcore.stores.sql.schema import schedules
 from agentcore.testing import ManualClock
 from agentcore.testing.ids import SequentialIds
 from dream.cycle import Planner
+from dream.cycle.fleet.facade import HostFleet
 from dream.options import DreamOptions, Interval, SchedulingOptions
 from dream.options.levels import OptionLevels
 from dream.stores import dream_stores
@@ -41,6 +46,17 @@ async def hashes(storage: SqlStorage) -> int:
         ).scalar_one()
 
     return await storage.read(Scope.default(), look)
+
+
+async def test_a_worker_is_refused_where_no_other_would_recognise_what_it_forgets(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    async with (
+        AgentHostBuilder(None, database=postgres_url).with_memory().with_dreaming(in_background=False).build() as host
+    ):
+        with pytest.raises(InvalidOptionsError, match=f"{KEY_VARIABLE}.*the same for all workers"):
+            HostFleet.of(host.dreams).worker(postgres_url, at_once=1)
 
 
 async def test_scopes_are_planned_once_for_all_hosts_with_the_same_options_and_by_the_last_that_differs():
