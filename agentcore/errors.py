@@ -18,6 +18,7 @@
     │   └── ServiceMissingError
     └── StorageError                the database cannot do this now
         ├── StorageUnavailableError     locked, full, read-only
+        │   └── StorageUnreachableError     its server is gone, or restarts
         ├── StorageCorruptError
         ├── StorageTooNewError
         ├── StorageTooOldError
@@ -168,6 +169,10 @@ class StorageUnavailableError(StorageError):
 
     def __init__(self, *, path: str, problem: str, remedy: str) -> None:
         super().__init__(f"The database {path} {problem}: {remedy}.")
+
+
+class StorageUnreachableError(StorageUnavailableError):
+    """The server of the database is out of reach, restarts, or broke the connection: nobody's work has failed."""
 
 
 class StorageCorruptError(StorageError):

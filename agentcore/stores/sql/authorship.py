@@ -13,8 +13,7 @@ from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.bulk import insert_rows
 from agentcore.stores.sql.schema import record_writes
 from agentcore.stores.sql.transaction import chunks, of_my_scope
-from agentcore.stores.storage import Origin
-from agentcore.stores.values import RecordWrite, WriteKind
+from agentcore.stores.values import Origin, RecordWrite, WriteKind
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -9,6 +9,9 @@ from sqlalchemy.exc import IntegrityError
 if TYPE_CHECKING:
     import psycopg
 
+COPIED: Final = "agentcore_copied"
+"""Where a connection keeps how many rows its transaction sent by COPY, by table."""
+
 _WORTHWHILE: Final = 100
 """Rows from which on a server's COPY is faster than statements."""
 
@@ -41,5 +44,7 @@ def _copy_in(connection: Connection, table: Table, rows: Sequence[dict[str, Any]
         with driver.cursor() as cursor, cursor.copy(words.encode()) as copy:
             for row in rows:
                 copy.write_row([row[name] for name in named])
+        if COPIED in connection.info:
+            connection.info[COPIED][table.name] += len(rows)
     except psycopg.IntegrityError as error:
         raise IntegrityError(words, None, error) from error

@@ -16,7 +16,6 @@ from agentcore.stores.sql.engines.sqlite_database import SqliteDatabase
 from agentcore.stores.sql.forget_key import ForgetKey
 from agentcore.stores.sql.schema import busy_holders, hosts, metadata, scopes
 from agentcore.stores.sql.scope_copy import copy_rows
-from agentcore.stores.values import Synchronous
 
 _LEFT_OUT: Final = frozenset({busy_holders, hosts})
 """What tells of the processes at work."""
@@ -74,7 +73,7 @@ def _database(place: Path | str) -> Database:
         return SqliteDatabase(place, key=ForgetKey(place.parent))
     from agentcore.stores.sql.engines.postgres_database import PostgresDatabase  # noqa: PLC0415 - an extra
 
-    return PostgresDatabase(require_driver(place), busy_timeout=_PATIENCE, synchronous=Synchronous.FULL)
+    return PostgresDatabase(require_driver(place), patience=_PATIENCE)
 
 
 def _go_on_counting(connection: Connection) -> None:

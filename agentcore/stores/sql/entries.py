@@ -44,7 +44,6 @@ from agentcore.stores.sql.transaction import (
     starts_with,
 )
 from agentcore.stores.sql.vectors import drop_vectors
-from agentcore.stores.storage import Origin
 from agentcore.stores.values import EntryMaterial, FacetRow, FeedPage, FeedPosition, IndexRow, Repeated, WriteKind
 
 if TYPE_CHECKING:
@@ -435,7 +434,7 @@ class SqlEntryStore(SqlEntryReader):
 
 def _premises_of_others(transaction: Transaction, new: Sequence[MemoryEntry]) -> Iterator[str]:
     """Yield the ids among *new* by which conclusions may stand or fall; a host's own ids are new to the scope."""
-    return (entry.id for entry in new if entry.is_conclusion or transaction.origin is not Origin.HOST)
+    return (entry.id for entry in new if entry.is_conclusion or not transaction.by_host)
 
 
 def _holds_otherwise(before: MemoryEntry, after: MemoryEntry) -> bool:

@@ -16,7 +16,7 @@ from agentcore.domain.actor import HOST, Actor
 from agentcore.domain.decay import Decay
 from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import to_micros
-from agentcore.errors import HostNotStartedError, StorageUnavailableError
+from agentcore.errors import HostNotStartedError, StorageError, StorageUnavailableError
 from agentcore.stores.acting import Acting, acting
 from agentcore.stores.forgetting import Erasure
 from agentcore.stores.sql.authorship import keep_authorship
@@ -33,14 +33,13 @@ from agentcore.stores.sql.scope_copy import copy_scope
 from agentcore.stores.sql.scope_keys import scope_key
 from agentcore.stores.sql.transaction import UNKNOWN_SCOPE, Transaction
 from agentcore.stores.sql.unit import SqlUnit
-from agentcore.stores.storage import Origin, ReadView, UnitOfWork
-from agentcore.stores.values import Present, Synchronous
+from agentcore.stores.storage import ReadView, UnitOfWork
+from agentcore.stores.values import Origin, Present, Synchronous
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 _SCOPES_KNOWN = 10_000
-_ATTEMPTS = 5
 _ANYWHERE = Scope.default()
 FILE_NAME = "agentcore.db"
 
@@ -57,8 +56,8 @@ class SqlStorage:
             everything in memory.
         clock: Gives each transaction its instant.
         decay: How importance is read.
-        busy_timeout: How long to wait for another process that holds the file.
-        synchronous: When what is written reaches the disk itself.
+        busy_timeout: How long to wait for another process that holds the file, or a server that restarts.
+        synchronous: When what is written to a file reaches the disk itself; a server has its own setting.
         key: Recognises forgotten texts; None is that of the environment, else of the file's folder.
         keeps_copies: Whether a copy of the file is kept before a migration.
 
@@ -85,7 +84,7 @@ class SqlStorage:
         if isinstance(place, str):
             from agentcore.stores.sql.engines.postgres_database import PostgresDatabase  # noqa: PLC0415 - an extra
 
-            self._database = PostgresDatabase(place, busy_timeout=busy_timeout, synchronous=synchronous)
+            self._database = PostgresDatabase(place, patience=busy_timeout)
         else:
             self._database = SqliteDatabase(
                 place,
@@ -256,13 +255,15 @@ class SqlStorage:
         return result
 
     def _patiently(self, attempt: Callable[[], T]) -> T:
-        """Try again what others came in the way of."""
-        for _ in range(_ATTEMPTS - 1):
+        """Try again what others came in the way of, or a server that restarts."""
+        failures = 0
+        while True:
             try:
                 return attempt()
-            except self._database.passing:
-                continue
-        return attempt()
+            except StorageError as error:
+                failures += 1
+                if not self._database.tries_again(error, failures):
+                    raise
 
     def _found(self, scope: Scope, key: int | None) -> int | None:
         """Remember the key of a scope that is committed: it is never taken away, so it is asked for once."""

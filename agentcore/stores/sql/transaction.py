@@ -42,8 +42,7 @@ from agentcore.stores.sql.bulk import insert_rows
 from agentcore.stores.sql.forget_key import ForgetKey
 from agentcore.stores.sql.prepared import Prepared, PreparedByKey, Rows
 from agentcore.stores.sql.schema import change_feed, scopes
-from agentcore.stores.storage import Origin
-from agentcore.stores.values import WriteKind
+from agentcore.stores.values import Origin, WriteKind
 
 T = TypeVar("T")
 
@@ -129,6 +128,11 @@ class Transaction:
     _revision: int | None = None
     _position: int | None = None
     _removed: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+
+    @property
+    def by_host(self) -> bool:
+        """Whether a host writes, in nobody's stead."""
+        return self.origin is Origin.HOST
 
     @property
     def by_people(self) -> bool:

@@ -12,6 +12,7 @@ from agentcore.domain.filters import EntryFilter
 from agentcore.errors import InvalidOptionsError, StorageError, StorageTooNewError, StorageUnavailableError
 from agentcore.stores.sql.database_copy import copy_everything
 from agentcore.stores.sql.forget_key import KEY_SIZE, KEY_VARIABLE
+from agentcore.stores.values import Origin
 from agentcore.testing.contracts.samples import SCOPE, an_entry
 from tests.postgres_server import Server
 
@@ -137,3 +138,73 @@ def cut(server: Server, url: str) -> None:
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
             "WHERE datname = current_database() AND application_name = 'agentcore'"
         )
+
+
+async def test_the_planner_has_statistics_after_an_import_and_after_a_copy(
+    postgres_server: Server, new_postgres: Callable[[], str], open_storage: Any, path: Path
+):
+    first = await open_storage(path)
+    many = [an_entry(str(one), content=f"Fact {one} about bees.") for one in range(1_500)]
+    await first.write(SCOPE, lambda unit: unit.entries.add(many))
+    await first.stop()
+    copied, imported = new_postgres(), new_postgres()
+    await asyncio.to_thread(copy_everything, path, copied)
+    storage = await open_storage(imported)
+    for start in range(0, len(many), 500):
+        some = many[start : start + 500]
+        await storage.write(SCOPE, lambda unit, some=some: unit.entries.add(some), origin=Origin.IMPORT)
+    await storage.stop()
+    for url in (copied, imported):
+        assert known_to_the_planner(postgres_server, url, "entries") >= 1_000
+
+
+async def test_upkeep_that_the_user_may_not_do_is_told(
+    postgres_server: Server, new_postgres: Callable[[], str], open_storage: Any, caplog: pytest.LogCaptureFixture
+):
+    url = new_postgres()
+    await (await open_storage(url)).stop()
+    name = url.partition("@/")[2].partition("?")[0]
+    with postgres_server.connect(name) as connection:
+        connection.execute("CREATE ROLE mere LOGIN; GRANT USAGE ON SCHEMA agentcore TO mere")
+        connection.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA agentcore TO mere")
+        connection.execute("GRANT USAGE ON ALL SEQUENCES IN SCHEMA agentcore TO mere")
+    storage = await open_storage(postgres_server.url(name, "mere"))
+    await storage.write(SCOPE, lambda unit: unit.entries.add([an_entry("e")]))
+    await storage.write(SCOPE, lambda unit: unit.forget("e"))
+    await storage.stop()
+    with postgres_server.connect(name) as connection:
+        connection.execute("DROP OWNED BY mere; DROP ROLE mere")
+    assert "upkeep_refused" in caplog.text
+    assert "have their owner run VACUUM on the schema agentcore" in caplog.text
+
+
+async def test_a_forget_without_the_right_to_delete_is_refused_and_leaves_all_as_it_was(
+    postgres_server: Server, new_postgres: Callable[[], str], open_storage: Any
+):
+    url = new_postgres()
+    owner = await open_storage(url)
+    await owner.write(SCOPE, lambda unit: unit.entries.add([an_entry("e")]))
+    name = url.partition("@/")[2].partition("?")[0]
+    with postgres_server.connect(name) as connection:
+        connection.execute("CREATE ROLE careful LOGIN; GRANT USAGE ON SCHEMA agentcore TO careful")
+        connection.execute("GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA agentcore TO careful")
+    storage = await open_storage(postgres_server.url(name, "careful"))
+    before = await owner.read(SCOPE, lambda view: (list(view.records()), view.revision))
+    with pytest.raises(StorageUnavailableError, match="does not allow this user to do this: grant it the rights"):
+        await storage.write(SCOPE, lambda unit: unit.forget("e"))
+    assert await owner.read(SCOPE, lambda view: (list(view.records()), view.revision)) == before
+    await storage.stop()
+    with postgres_server.connect(name) as connection:
+        connection.execute("DROP OWNED BY careful; DROP ROLE careful")
+
+
+def known_to_the_planner(server: Server, url: str, table: str) -> float:
+    """Return how many rows of a table the planner reckons with, where it knows of its columns at all."""
+    with server.connect(url.partition("@/")[2].partition("?")[0]) as connection:
+        columns = connection.execute(
+            "SELECT count(*) FROM pg_stats WHERE schemaname = 'agentcore' AND tablename = %s", [table]
+        ).fetchone()
+        rows = connection.execute(
+            "SELECT reltuples FROM pg_class WHERE oid = CAST(%s AS regclass)", [f"agentcore.{table}"]
+        ).fetchone()
+    return rows[0] if columns[0] else 0

@@ -47,11 +47,6 @@ class Database(Protocol):
         ...
 
     @property
-    def passing(self) -> tuple[type[StorageError], ...]:
-        """The errors after which a transaction is tried again."""
-        ...
-
-    @property
     def refusal(self) -> StorageError | None:
         """Why nothing can be written, where it is opened to be read alone."""
         ...
@@ -62,6 +57,15 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Close every connection."""
+        ...
+
+    def tries_again(self, error: StorageError, failures: int) -> bool:
+        """Tell whether a transaction is tried again, after as long a wait as may help.
+
+        Args:
+            error: How it failed; nothing of it was written.
+            failures: How often it has failed so far.
+        """
         ...
 
     def reading(self) -> AbstractContextManager[Connection]:

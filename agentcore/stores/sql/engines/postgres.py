@@ -17,7 +17,7 @@ from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg, PGIdentifi
 from sqlalchemy.engine import URL
 from sqlalchemy.util import LRUCache
 
-from agentcore.errors import StorageCorruptError, StorageUnavailableError
+from agentcore.errors import StorageCorruptError, StorageUnavailableError, StorageUnreachableError
 from agentcore.stores.sql.rows import DamagedRowError
 
 SCHEMA: Final = "agentcore"
@@ -95,7 +95,11 @@ def postgres_engine(url: URL, *, writes: bool, connections: int) -> Engine:
 
 
 class CollisionError(StorageUnavailableError):
-    """Others came in the way, or the connection broke before anything was committed: trying again may help."""
+    """Others came in the way, and nothing was committed: trying again helps."""
+
+
+class LostInCommitError(StorageUnreachableError):
+    """The connection broke while it committed: whether anything was written has to be asked."""
 
 
 _COLLIDED: Final = frozenset({"40001", "40P01", "55P03", "23505"})
@@ -118,7 +122,8 @@ _CLASSES: Final = {
     "57": ("was shut down, or is starting", "run again when the server is up"),
     "58": ("cannot be read or written", "check the server's disk and its log"),
 }
-_LOST: Final = ("08", "57P")
+_UNREACHABLE: Final = ("08", "57P")
+"""The classes of errors after which another connection may do."""
 _CORRUPT: Final = ("XX001", "XX002")
 
 
@@ -128,7 +133,7 @@ def postgres_faults(name: str, *, committing: bool = False) -> Generator[None]:
 
     Args:
         name: What errors call it.
-        committing: Whether a lost connection leaves it open whether something was written.
+        committing: Whether a lost connection leaves it open whether something was written: a LostInCommitError then.
     """
     try:
         yield
@@ -150,26 +155,24 @@ def _translate(error: BaseException | None, name: str, *, committing: bool) -> N
     if code is None:
         if not isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
             return
-        problem, remedy = _unconnected(str(error))
-        is_lost = "connection failed" not in str(error)
-    else:
-        if code in _COLLIDED:
-            remedy = "run again"
-            raise CollisionError(path=name, problem="was being written to by others", remedy=remedy) from error
-        if code.startswith(_CORRUPT):
-            raise StorageCorruptError(path=name) from error
-        found = _PROBLEMS.get(code) or _CLASSES.get(code[:2])
-        if found is None:
-            return
-        problem, remedy = found
-        is_lost = code.startswith(_LOST)
-    kind = CollisionError if is_lost and not committing else StorageUnavailableError
-    if is_lost and committing:
-        problem, remedy = "was lost while it committed", "look whether the last change is there, and run again"
-    raise kind(path=name, problem=problem, remedy=remedy) from error
+        code = _code_of(str(error))
+    if code in _COLLIDED:
+        raise CollisionError(path=name, problem="was being written to by others", remedy="run again") from error
+    if code.startswith(_CORRUPT):
+        raise StorageCorruptError(path=name) from error
+    found = _PROBLEMS.get(code) or _CLASSES.get(code[:2])
+    if found is None:
+        return
+    problem, remedy = found
+    if not code.startswith(_UNREACHABLE):
+        raise StorageUnavailableError(path=name, problem=problem, remedy=remedy) from error
+    if not committing:
+        raise StorageUnreachableError(path=name, problem=problem, remedy=remedy) from error
+    problem, remedy = "was lost while it committed", "look whether the last change is there, and run again"
+    raise LostInCommitError(path=name, problem=problem, remedy=remedy) from error
 
 
-def _unconnected(said: str) -> tuple[str, str]:
+def _code_of(said: str) -> str:
     """Return what a failure to connect means: the driver has the server's words, and no code."""
     for words, code in (
         ("password authentication failed", "28P01"),
@@ -178,13 +181,13 @@ def _unconnected(said: str) -> tuple[str, str]:
         ("authentication failed", "28000"),
         ("too many clients", "53300"),
         ("remaining connection slots", "53300"),
+        ("starting up", "57P03"),
+        ("shutting down", "57P03"),
     ):
         if words in said:
-            return _PROBLEMS[code]
+            return code
     if 'database "' in said and "does not exist" in said:
-        return _PROBLEMS["3D000"]
+        return "3D000"
     if 'role "' in said and "does not exist" in said:
-        return _PROBLEMS["28000"]
-    if "starting up" in said or "shutting down" in said:
-        return _CLASSES["57"]
-    return _CLASSES["08"]
+        return "28000"
+    return "08006"

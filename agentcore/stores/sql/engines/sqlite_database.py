@@ -56,7 +56,6 @@ class SqliteDatabase:
     ) -> None:
         self.has_clock = False
         self.writers = 1
-        self.passing: tuple[type[StorageError], ...] = ()
         self.no_backup = "give the host a data directory"
         self._path = path
         self._key = key
@@ -91,6 +90,10 @@ class SqliteDatabase:
     def refusal(self) -> StorageUnavailableError | None:
         """Why nothing can be written, where the folder or the disk allows no more than to read."""
         return self._refusal
+
+    def tries_again(self, error: StorageError, failures: int) -> bool:  # noqa: ARG002 - others go by them
+        """Return False: SQLite itself waits for others."""
+        return False
 
     def open(self) -> None:
         """Open to write, or to read alone where the folder or the disk allows no more."""
