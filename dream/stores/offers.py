@@ -87,10 +87,10 @@ class OfferStore:
         self._connection = transaction.connection
         self._now = transaction.now
 
-    def expire(self) -> int:
-        """Take offers back that have run out; return how many."""
-        over = update(schedules).where(schedules.c.offered_until <= to_micros(self._now))
-        return self._connection.execute(over.values(offered_until=None)).rowcount
+    def expire(self) -> list[int]:
+        """Take offers back that have run out; return the keys of their scopes."""
+        over = update(schedules).where(schedules.c.offered_until <= to_micros(self._now)).values(offered_until=None)
+        return list(self._connection.execute(over.returning(schedules.c.scope_id)).scalars())
 
     def admit(self, *, most: int, per_tenant: int, until: datetime) -> list[AdmittedScope]:
         """Offer scopes that are due: requests first, then interrupted runs, then timed dreams.

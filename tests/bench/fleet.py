@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, repeat
 from pathlib import Path
@@ -29,6 +29,7 @@ from agentcore.testing import ChatServer, ServedRequest
 from tests.bench.machine import described
 from tests.postgres_server import Server
 
+FAULTS = ("kill -9", "SIGTERM", "SIGSTOP", "connections cut", "server restarted")
 _NOTHING = '{"toDelete": [], "toSave": []}'
 _OPTIONS = """
 [dreaming]
@@ -130,9 +131,10 @@ async def refresh(url: str, scopes: int, tenants: int, until: float) -> int:
     return told
 
 
-async def attacked(fire: Fire, workers: list[Worker], start: Callable[[], Worker], until: float) -> None:
+async def attacked(
+    fire: Fire, workers: list[Worker], start: Callable[[], Worker], until: float, kinds: Sequence[str]
+) -> None:
     """Do one thing after the other to the fleet until the time is over."""
-    kinds = ["kill -9", "SIGTERM", "SIGSTOP", "connections cut", "server restarted"]
     place = 0
     while time.time() < until:
         await asyncio.sleep(4)
@@ -260,7 +262,7 @@ async def main(given: argparse.Namespace) -> dict[str, Any]:
             workers += [start() for _ in range(given.workers)]
             until = time.time() + given.seconds
             told, _ = await asyncio.gather(
-                refresh(url, given.scopes, given.tenants, until), attacked(fire, workers, start, until)
+                refresh(url, given.scopes, given.tenants, until), attacked(fire, workers, start, until, given.faults)
             )
             left = await settled(fire, model, within=given.settles_within)
             for row in fire.rows(_LEFT) if left else ():
@@ -320,6 +322,7 @@ def arguments(told: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--every", type=int, default=60, help="seconds between two dreams of a scope")
     parser.add_argument("--answer-seconds", type=float, default=1.0)
     parser.add_argument("--settles-within", type=float, default=180)
+    parser.add_argument("--faults", nargs="+", choices=FAULTS, default=FAULTS, help="done one after the other")
     parser.add_argument("--keep", action="store_true")
     return parser.parse_args(told)
 

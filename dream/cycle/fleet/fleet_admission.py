@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 BEATS_EVERY: Final = timedelta(seconds=5)
 WORKER_SILENCE: Final = timedelta(seconds=30)
 """After how long without a beat a worker no longer counts."""
-_OFFERED_FOR: Final = timedelta(minutes=5)
-_DREAMING_FOR: Final = timedelta(minutes=1)
+_OFFERED_FOR: Final = timedelta(minutes=1)
+"""How long an offer stands; the worker that took it up has it stand as long again, with each beat."""
+_DROPPED_FOR: Final = BEATS_EVERY
+"""The same of one that the queue dropped, because an earlier one of the scope is still in it."""
 _log = logging.getLogger(__name__)
 
 
@@ -95,18 +97,32 @@ class FleetAdmission:
         released, self._released = self._released, []
         is_beat = now >= self._beat_at + BEATS_EVERY or now < self._beat_at
         self._parts.slots.share_among(self._worker.at_once)
+        if self._rates is not None:
+            await self._rates.refresh()
         try:
-            admitted = await self._parts.storage.write(None, lambda unit: self._stored(unit, released, is_beat=is_beat))
+            chosen = await self._parts.storage.write(None, lambda unit: self._stored(unit, released, is_beat=is_beat))
         except StorageError:
             self._released = released + self._released
             raise
         self._beat_at = now if is_beat else self._beat_at
-        if self._rates is not None:
-            await self._rates.refresh()
-        await self._queue.offer(
-            [Offer(key=one.key, scope=one.scope, number=one.number, priority=one.priority) for one in admitted]
-        )
+        await self._brought(chosen)
         return now + (self.tick or BEATS_EVERY)
+
+    async def _brought(self, chosen: _Chosen) -> None:
+        """Have the queue carry what was chosen, and nothing that has run out; what it cannot take is taken back."""
+        offers = [
+            Offer(key=one.key, scope=one.scope, number=one.number, priority=one.priority) for one in chosen.admitted
+        ]
+        try:
+            await self._queue.withdraw(chosen.expired)
+            dropped = await self._queue.offer(offers)
+        except StorageError:
+            self._released += [(one.key, one.number) for one in offers]
+            raise
+        if dropped:
+            await self._parts.storage.write(
+                None, lambda unit: dream_stores(unit).offers.renew(dropped, until=unit.now + _DROPPED_FOR)
+            )
 
     async def stopping(self) -> None:
         """Tell that the worker takes nothing more, so that no place of it counts."""
@@ -122,14 +138,24 @@ class FleetAdmission:
         worker = replace(self._worker, under_way=self.under_way)
         dream_stores(unit).workers.beat(worker, silence=WORKER_SILENCE)
 
-    def _stored(self, unit: UnitOfWork, released: list[tuple[int, int]], *, is_beat: bool) -> list[AdmittedScope]:
+    def _stored(self, unit: UnitOfWork, released: list[tuple[int, int]], *, is_beat: bool) -> _Chosen:
         books = dream_stores(unit)
         books.offers.release(released)
+        expired: list[int] = []
         if is_beat:
             self._told(unit)
-            books.offers.renew(self._offers, until=unit.now + _DREAMING_FOR)
+            books.offers.renew(self._offers, until=unit.now + _OFFERED_FOR)
             expired = books.offers.expire()
             if expired:
-                _log.info("offers_ran_out", extra={"count": expired})
+                _log.info("offers_ran_out", extra={"count": len(expired)})
         most = min(2 * books.workers.capacity(silence=WORKER_SILENCE), self._limits.in_fleet)
-        return books.offers.admit(most=most, per_tenant=self._limits.per_tenant, until=unit.now + _OFFERED_FOR)
+        limit = self._limits.per_tenant
+        return _Chosen(expired, books.offers.admit(most=most, per_tenant=limit, until=unit.now + _OFFERED_FOR))
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """What one look came to: scopes whose offers had run out, and those that are offered."""
+
+    expired: list[int]
+    admitted: list[AdmittedScope]

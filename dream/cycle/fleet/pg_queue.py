@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
@@ -22,10 +22,11 @@ from pgqueuer.domain.errors import PgqException, RetryRequested
 from pgqueuer.domain.settings import DBSettings
 
 from agentcore.domain.scope import Scope
+from agentcore.errors import StorageUnreachableError
 from dream.cycle.scheduling.queue import Offer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Sequence
 
     from pgqueuer.domain.models import Job
 
@@ -39,7 +40,7 @@ _SETTINGS: Final = DBSettings(db_schema="dream_queue", channel="dream_queue")  #
 _POLLS_EVERY: Final = timedelta(seconds=5)
 _LOCK: Final = 0x64_72_65_61
 """The key of the advisory lock under which the queue's schema is made: "drea"."""
-_WITHDRAW: Final = "DELETE FROM dream_queue.pgqueuer WHERE dedupe_key = $1 AND status = 'queued'"
+_WITHDRAW: Final = "DELETE FROM dream_queue.pgqueuer WHERE dedupe_key = ANY($1::text[]) AND status = 'queued'"
 _PRUNE: Final = "DELETE FROM dream_queue.pgqueuer_log WHERE created < now() - interval '1 hour'"
 _FAULTS: Final = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, PgqException)
 _LONGEST_PAUSE: Final = timedelta(seconds=30)
@@ -74,22 +75,29 @@ class PgQueue:
         self._under_way: set[asyncio.Task[Any]] = set()
         self._is_stopping = False
 
-    async def offer(self, offers: Sequence[Offer]) -> None:
-        """Put offers into the queue, all in one statement; one of a scope that is in it already is dropped."""
-        if not offers:
-            return
-        queries = await self._opened()
-        await queries.enqueue(
-            [_ENTRYPOINT] * len(offers),
-            [_packed(one) for one in offers],
-            [one.priority for one in offers],
-            dedupe_key=[str(one.key) for one in offers],
-            on_conflict="skip",
-        )
+    async def offer(self, offers: Sequence[Offer]) -> Collection[int]:
+        """Put offers into the queue, all in one statement.
 
-    async def withdraw(self, key: int) -> None:
-        """Take the offer of a scope out of the queue if no worker has it yet."""
-        await (await self._opened()).driver.execute(_WITHDRAW, str(key))
+        One of a scope that is in it already is dropped; return the keys of those.
+        """
+        if not offers:
+            return ()
+        with _reached():
+            queries = await self._opened()
+            taken = await queries.enqueue(
+                [_ENTRYPOINT] * len(offers),
+                [_packed(one) for one in offers],
+                [one.priority for one in offers],
+                dedupe_key=[str(one.key) for one in offers],
+                on_conflict="skip",
+            )
+        return [one.key for one, number in zip(offers, taken, strict=True) if number is None]
+
+    async def withdraw(self, keys: Collection[int]) -> None:
+        """Take offers of scopes out of the queue that no worker has yet."""
+        if keys:
+            with _reached():
+                await (await self._opened()).driver.execute(_WITHDRAW, list(map(str, keys)))
 
     async def serve(self, handler: Handler) -> None:
         """Handle offers until cancelled; where the database goes away, go on when it is back."""
@@ -210,6 +218,15 @@ class PgQueue:
                 )
                 await _install(pool, self._queries)
             return self._queries
+
+
+@contextmanager
+def _reached() -> Generator[None]:
+    try:
+        yield
+    except _FAULTS as error:
+        problem, remedy = "cannot be reached for its queue", "check that the server runs; workers go on when it does"
+        raise StorageUnreachableError(path="of the fleet", problem=problem, remedy=remedy) from error
 
 
 async def _install(pool: _Pool, queries: Queries) -> None:

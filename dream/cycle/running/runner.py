@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentcore.domain.capability import Capability
+from agentcore.errors import LeaseLostError, StorageUnreachableError
 from agentcore.stores.storage import Origin
 from dream.cycle.running.context import directives_mark
 from dream.cycle.running.run_envelope import (
@@ -210,7 +212,7 @@ class Runner:
         """Run under the lease; a run that is broken off leaves the schedule as if it had not begun."""
         try:
             if await self._paused(scope):
-                await self._give_up(scope, wish.booking)
+                await self._give_up(scope, lease, wish.booking)
                 return deferred(asked_for(self._parts, scope, RunKind.DREAM, None), PAUSED)
             resumed = await self._interrupted(scope)
             async with people_before(self._parts, self._options, scope).watching():
@@ -223,13 +225,21 @@ class Runner:
                     if wish.gone_on is not None:
                         wish.gone_on.append(report)
                 return await self._dream(lease, await self._begun(scope, wish), wish)
-        except (asyncio.CancelledError, NotAdmittedError):
-            await self._give_up(scope, wish.booking)
+        except (asyncio.CancelledError, NotAdmittedError, StorageUnreachableError):
+            await self._give_up(scope, lease, wish.booking)
             raise
 
-    async def _give_up(self, scope: Scope, booking: Booking | None) -> None:
-        if booking is not None:
-            await self._parts.storage.write(scope, booking.give_up)
+    async def _give_up(self, scope: Scope, lease: Lease, booking: Booking | None) -> None:
+        """Leave the schedule as if the run had not begun, unless another process has taken the scope over."""
+        if booking is None:
+            return
+
+        def leave(unit: UnitOfWork) -> None:
+            with suppress(LeaseLostError):
+                unit.leases.assert_held(lease)
+                booking.give_up(unit)
+
+        await self._parts.storage.write(scope, leave)
 
     def _selected(self, passes: Collection[str] | None) -> tuple[str, ...]:
         unknown = sorted(set(passes or ()) - set(self.pass_names))

@@ -15,6 +15,7 @@ from dream.cycle.running.context import ContextFactory, has_room
 from dream.cycle.running.turn_wait import turn_wait
 from dream.domain.declaration import declared
 from dream.domain.reasons import WAITS_FOR_ROOM
+from dream.domain.storage_names import DREAM_LEASE
 from dream.errors import InvalidDirectiveError
 from dream.options import PassMode
 from dream.passes import ModelPass
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 _ROOM_AFTER = timedelta(hours=1)
 """When it is looked again whether a cap has room for what waits, or a person has decided."""
+INTERRUPTED_RUN = "(interrupted run)"
+"""The name of the work that closes a run which was broken off after its last step."""
 _log = logging.getLogger(__name__)
 
 
@@ -70,7 +73,16 @@ class Backlog:
         if obstacle is not None:
             able = [one for one in able if Capability.WORKSPACE not in one.requires]
         found = [await self._of_pass(scope, one, now) for one in able]
+        if await self.parts.storage.read(scope, self._is_interrupted):
+            found.append(PassWork(INTERRUPTED_RUN, now, is_waiting=True))
         return PassesWork(tuple(one for one in found if one.at is not None), obstacle)
+
+    def _is_interrupted(self, view: ReadView) -> bool:
+        """Tell whether a run is left to be gone on with, though its passes may have done all they had to."""
+        if view.leases.holder(DREAM_LEASE) is not None:
+            return False
+        mine = {place.name for place in self.order}
+        return any(not run.passes or mine.intersection(run.passes) for run in dream_stores(view).runs.unfinished())
 
     async def _read_documents(self, scope: Scope) -> str | None:
         from dream.cycle.documents.delivery import Documents  # noqa: PLC0415 - most hosts have no workspace

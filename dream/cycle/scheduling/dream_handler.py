@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from agentcore.errors import AgentcoreError, LeaseLostError
+from agentcore.errors import AgentcoreError, LeaseLostError, StorageUnreachableError
 from dream.cycle.running.run_envelope import scope_boundary
 from dream.cycle.scheduling.planner import ReadingBooking, ScheduledBooking, foreground_load
 from dream.errors import DreamBrokenOffError
@@ -51,7 +51,8 @@ class DreamHandler:
         """Dream on a scope if it is due and has something to do.
 
         Raises:
-            StorageError: not even a failure can be stored: the database failed, for all scopes.
+            StorageError: the server is out of reach, or not even a failure can be stored: it fails for all scopes, and
+                none of them backs off.
         """
         began_at = self._parts.clock.now()
         try:
@@ -63,6 +64,9 @@ class DreamHandler:
         except LeaseLostError:
             # Another process took the scope over while this one stood still: whatever comes of it is the other's.
             _log.warning("dream_taken_over", extra={"scope": str(offer.scope)})
+        except StorageUnreachableError:
+            _log.warning("dream_interrupted", extra={"scope": str(offer.scope)})
+            raise
         except AgentcoreError as error:
             await self._put_off(offer, began_at, error)
 

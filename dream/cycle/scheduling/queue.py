@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Sequence
 
     from agentcore.domain.scope import Scope
 
@@ -38,12 +38,22 @@ class DreamQueue(Protocol):
     An offer can be lost, or come twice: the due time stays, and the lease of the scope lets one dream alone.
     """
 
-    async def offer(self, offers: Sequence[Offer]) -> None:
-        """Have each handled soon, by one worker; one is dropped whose scope has an offer that is not handled yet."""
+    async def offer(self, offers: Sequence[Offer]) -> Collection[int]:
+        """Have each handled soon, by one worker.
+
+        One is dropped whose scope has an offer that is not handled yet; return the keys of those.
+
+        Raises:
+            StorageUnreachableError: none was taken.
+        """
         ...
 
-    async def withdraw(self, key: int) -> None:
-        """Take the offer of a scope back that nobody has begun to handle; nothing happens if there is none."""
+    async def withdraw(self, keys: Collection[int]) -> None:
+        """Take offers of these scopes back that nobody has begun to handle; nothing happens if there are none.
+
+        Raises:
+            StorageUnreachableError: none was taken back.
+        """
         ...
 
     async def serve(self, handler: Handler) -> None:
@@ -58,17 +68,19 @@ class InProcessQueue:
         self._waiting: dict[int, Offer] = {}
         self._begin: Callable[[Offer], None] | None = None
 
-    async def offer(self, offers: Sequence[Offer]) -> None:
+    async def offer(self, offers: Sequence[Offer]) -> Collection[int]:
         """Begin with each, or as soon as somebody serves; how many come at once is for the one who offers to bound."""
         for one in offers:
             if self._begin is None:
                 self._waiting[one.key] = one
             else:
                 self._begin(one)
+        return ()
 
-    async def withdraw(self, key: int) -> None:
-        """Take an offer back that came before anybody served."""
-        self._waiting.pop(key, None)
+    async def withdraw(self, keys: Collection[int]) -> None:
+        """Take offers back that came before anybody served."""
+        for key in keys:
+            self._waiting.pop(key, None)
 
     async def serve(self, handler: Handler) -> None:
         """Handle offers until cancelled; an error of a handler ends all.

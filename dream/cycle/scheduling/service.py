@@ -137,7 +137,8 @@ class DreamService(BackgroundService):
             if not self._fails:
                 _log.warning("schedule_unknown", extra={"error": type(error).__name__})
             self._fails, self._fault = True, None
-            return None
+            tick = self._admission.tick  # who shares the database with others tries again with the next tick
+            return None if tick is None else self._parts.clock.now() + tick
         self._fails = False
         return next_at
 

@@ -10,8 +10,11 @@ from wishing import Wishful
 
 from agentcore.domain import Status
 from agentcore.errors import LeaseLostError, StorageUnavailableError
+from dream.cycle import Backlog
+from dream.cycle.scheduling.backlog import INTERRUPTED_RUN
 from dream.domain import Outcome, Proposal, RunReport
 from dream.options import DreamOptions, NearDuplicateOptions, RetentionOptions
+from dream.passes import arranged
 
 OPTIONS = DreamOptions(
     step_size=3,
@@ -259,6 +262,20 @@ async def test_a_renewal_that_meets_a_busy_database_is_tried_again(world: World)
         assert (await world.dreams.run()).outcome is Outcome.DEFERRED
     assert (await dream_task).changes == 2
     assert failures
+
+
+async def test_a_run_that_was_broken_off_after_its_last_step_is_work_for_the_next_dream(world: World):
+    writes = await count_writes(await fill(world.elsewhere()), dream)
+    one = await fill(world)
+    await die_in(one, writes - 2, committed=False, work=dream)  # all but the close and the lease that is given back
+
+    async def waits() -> list[str]:
+        backlog = Backlog(parts=one.parts, options=one.options, order=arranged(()))
+        return [work.name for work in (await backlog.of(one.scope)).work if work.is_waiting]
+
+    assert INTERRUPTED_RUN in await waits()
+    await one.dreams.run()
+    assert INTERRUPTED_RUN not in await waits()
 
 
 async def wait_until(reached: Callable[[], bool]) -> None:

@@ -45,9 +45,8 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 async def test_each_scope_is_handled_once_however_often_it_is_offered_meanwhile(queue: PgQueue):
     await queue.offer([an_offer(1), an_offer(2)])
-    await queue.offer([an_offer(1)])
-    await queue.offer([an_offer(3)])
-    await queue.withdraw(2)
+    assert list(await queue.offer([an_offer(1), an_offer(3)])) == [1]
+    await queue.withdraw([2])
     handled: list[Offer] = []
 
     async def handle(offer: Offer) -> None:

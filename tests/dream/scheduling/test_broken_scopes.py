@@ -12,10 +12,11 @@ from dreaming import NOW
 
 from agentcore import AgentHostBuilder, Host, Scope
 from agentcore.domain import EntryFilter
-from agentcore.errors import AgentcoreError, StorageUnavailableError
+from agentcore.errors import AgentcoreError, StorageUnavailableError, StorageUnreachableError
 from agentcore.stores.sql import SqlStorage
 from agentcore.testing import ManualClock
 from dream import DreamOptions, RunReport
+from dream.domain import Outcome
 
 GOOD, BAD = Scope("acme", "agent", "good"), Scope("acme", "agent", "bad")
 HOUR = timedelta(hours=1)
@@ -250,3 +251,38 @@ async def test_a_scope_that_failed_outside_its_passes_tells_why_until_a_dream_su
         assert (told.failures, told.warnings) == (0, ())
         (run,) = await bad.dreams.runs()
         assert isinstance(run.started_at, datetime)
+
+
+class LosingStorage(SqlStorage):
+    """A storage that loses its server in some transactions on the bad scope, once it is told in which."""
+
+    left = 0
+    lost: range = range(0)
+
+    async def write(self, scope: Any, work: Any, **told: Any) -> Any:
+        if scope == BAD:
+            self.left -= 1
+            if -self.left - 1 in self.lost:
+                raise StorageUnreachableError(path="here", problem="is out of reach", remedy="wait")
+        return await super().write(scope, work, **told)
+
+
+@pytest.mark.parametrize("losses", [1, 4])
+@pytest.mark.parametrize("write", range(7))
+async def test_a_lost_connection_is_no_failure_of_the_scope_whose_dream_ends_when_its_server_is_back(
+    write: int, losses: int
+):
+    clock = ManualClock(NOW)
+    storage = LosingStorage(None, clock=clock)
+    reports: list[RunReport] = []
+    builder = AgentHostBuilder(None, clock=clock).with_storage(storage).with_memory()
+    async with builder.with_dreaming().build() as host:
+        host.dreams.on_report(reports.append)
+        await host.for_scope(BAD).memory.remember("Ana likes tea")
+        storage.left, storage.lost = 0, range(write, write + losses)
+        while -storage.left <= write:
+            await pass_time(host, clock, timedelta(minutes=10))
+        assert losses > 1 or (await host.for_scope(BAD).dreams.explain()).failures == 0
+        for _ in range(3 * losses):
+            await pass_time(host, clock, timedelta(minutes=1))
+    assert [one.outcome for one in reports] == [Outcome.COMPLETED]

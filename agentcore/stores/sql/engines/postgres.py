@@ -25,6 +25,7 @@ SCHEMA: Final = "agentcore"
 
 _STATEMENTS: LRUCache[Any, Any] = LRUCache(2_000)
 _CONNECT_SECONDS: Final = "10"
+_STANDS_STILL: Final = "SET idle_in_transaction_session_timeout = '30s'"
 
 
 class _SchemaPreparer(PGIdentifierPreparer_psycopg):
@@ -89,6 +90,9 @@ def postgres_engine(url: URL, *, writes: bool, connections: int) -> Engine:
         else:
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             connection.read_only = True
+        # A process that stands still in mid-transaction would keep its locks, and every other one out.
+        connection.execute(_STANDS_STILL)
+        connection.commit()
 
     event.listen(engine, "connect", on_connect)
     return engine
@@ -110,6 +114,7 @@ _PROBLEMS: Final = {
     "28000": ("refuses this user", "check the user in its URL and the server's pg_hba.conf"),
     "3D000": ("does not exist", "create it, or check the name in its URL"),
     "42501": ("does not allow this user to do this", "grant it the rights that docs/how-to/use-postgresql.md names"),
+    "25P03": ("ended a transaction that stood still for half a minute", "run again"),
     "25006": ("is read-only", "connect to the primary server, or end its recovery"),
     "53100": ("cannot grow because the server's disk is full", "free some space there and run again"),
     "53200": ("is out of memory", "give the server more, or fewer connections"),
@@ -122,7 +127,7 @@ _CLASSES: Final = {
     "57": ("was shut down, or is starting", "run again when the server is up"),
     "58": ("cannot be read or written", "check the server's disk and its log"),
 }
-_UNREACHABLE: Final = ("08", "57P")
+_UNREACHABLE: Final = ("08", "57P", "25P03")
 """The classes of errors after which another connection may do."""
 _CORRUPT: Final = ("XX001", "XX002")
 
