@@ -270,7 +270,7 @@ async def test_a_run_that_was_broken_off_after_its_last_step_is_work_for_the_nex
     await die_in(one, writes - 2, committed=False, work=dream)  # all but the close and the lease that is given back
 
     async def waits() -> list[str]:
-        backlog = Backlog(parts=one.parts, options=one.options, order=arranged(()))
+        backlog = Backlog(parts=one.parts, options=one.options, order=arranged(one.options.passes))
         return [work.name for work in (await backlog.of(one.scope)).work if work.is_waiting]
 
     assert INTERRUPTED_RUN in await waits()
