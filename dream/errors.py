@@ -146,8 +146,10 @@ class UnknownChangeError(DreamError, InvalidInputError):
 class UnknownProposalError(DreamError, InvalidInputError):
     """A proposal was named that does not wait in the scope, or more than one."""
 
-    def __init__(self, *, value: str, matches: int = 0) -> None:
+    def __init__(self, *, value: str, matches: int = 0, decided: str | None = None) -> None:
         what = "several: give more characters" if matches > 1 else "none that waits: `dream review list` shows them"
+        if decided is not None:
+            what = f"one that waits no longer: {decided}. `dream review list` shows those that wait"
         super().__init__(f"The proposal id {value[:80]!r} fits {what}.")
 
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from sqlalchemy import bindparam, delete, func, insert, select, update
 
-from agentcore.domain.temporal import from_micros, to_micros
-from agentcore.stores.sql.schema import decisions, plans, proposals, refused_texts
-from agentcore.stores.sql.transaction import chunks, encode, of_my_scope
+from agentcore.domain.temporal import from_micros, to_micros, to_text
+from agentcore.stores.sql.schema import decisions, plans, proposals, refused_texts, runs, steps
+from agentcore.stores.sql.transaction import chunks, contains, encode, of_my_scope
 from dream.domain.change import ChangeSet
 from dream.domain.plan import Plan
 from dream.domain.reasons import Refused
 from dream.domain.refused import RefusedText
-from dream.domain.report import RunReport
+from dream.domain.report import RunKind, RunReport
 from dream.domain.waiting import WaitingProposal
 from dream.errors import OutdatedPlanError, UnknownPlanError, UnknownProposalError
 
@@ -85,8 +85,26 @@ class ProposalStore:
         undecided = self._mine & (proposals.c.state == _WAITING)
         found = self._connection.execute(select(proposals.c.id).where(undecided, begins).limit(2)).scalars().all()
         if not prefix or len(found) != 1:
-            raise UnknownProposalError(value=prefix, matches=len(found))
+            decided = self._decided(begins) if prefix and not found else None
+            raise UnknownProposalError(value=prefix, matches=len(found), decided=decided)
         return found[0]
+
+    def _decided(self, begins: ColumnElement[bool]) -> str | None:
+        """Return who decided the one proposal that is meant, and when, in words; None if that is not known."""
+        over = self._mine & proposals.c.state.in_([_APPROVED, _REJECTED]) & begins
+        found = self._connection.execute(select(proposals.c.id).where(over).limit(2)).scalars().all()
+        if len(found) != 1:
+            return None
+        # A step names what it approved among its proposals, and what it rejected among its refusals.
+        is_named = contains(steps.c.report, f'"{found[0]}"')
+        of_step = (steps.c.scope_id == runs.c.scope_id) & (steps.c.run_id == runs.c.id)
+        mine = (runs.c.scope_id == self._transaction.scope_id) & (runs.c.kind == RunKind.REVIEW.value)
+        reviews = select(runs.c.id, runs.c.actor, runs.c.started_at).join(steps, of_step).where(mine, is_named)
+        run = self._connection.execute(reviews.order_by(runs.c.pk.desc()).limit(1)).one_or_none()
+        if run is None:
+            return None
+        at = to_text(from_micros(run.started_at))[:16].replace("T", " ")
+        return f"{run.actor or 'somebody'} decided it on {at} UTC, in run {run.id}"
 
     def marks(self) -> list[tuple[str | None, str | None]]:
         """Return which records wait to be changed (None for others), each with what a rejection declines."""

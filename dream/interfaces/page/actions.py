@@ -48,16 +48,7 @@ async def _decide(api: ApiCalls, how: str, ids: list[str]) -> Mapping[str, Any]:
     except RefusedCallError as error:
         if error.problem.get("code") != "unknown_proposal":
             raise
-        found = await api.get("/runs", limit=_LOOKED_AT)
-        who = next((one for one in found["runs"] if one["kind"] == "review" and _is_about(one, ids)), None)
-        told = f"{who['actor']} decided it on {who['started_at'][:16].replace('T', ' ')}" if who else "Somebody did"
-        detail = f"It waits no longer. {told}: look at the queue again; nothing was done."
-        raise RefusedCallError({**error.problem, "status": 409, "detail": detail}) from error
-
-
-def _is_about(run: Mapping[str, Any], ids: list[str]) -> bool:
-    named = {str(item.get("detail")) for one in run["passes"] for item in one["refused"]}
-    return run["target"] in ids or not named.isdisjoint(ids)
+        raise RefusedCallError({**error.problem, "status": 409, "detail": f"{error} Nothing was done."}) from error
 
 
 async def approve(api: ApiCalls, form: Form) -> Done:

@@ -90,15 +90,18 @@ async def test_a_token_is_made_shown_once_and_revoked(server: Served):
 async def test_who_decides_second_is_told_who_was_faster():
     builder = AgentHostBuilder(None).with_dreaming(DreamOptions(modes={"exact-fold": "propose"}), in_background=False)
     async with served(builder=builder) as server, visiting(server, name="marta") as person:
-        kept = await server.host.memory.remember("Rui rows.")
-        again = replace(kept, id="again")
-        await server.host.storage.write(Scope.default(), lambda unit: unit.entries.add([again]))
+        kept = await server.host.memory.remember_many(f"{name} rows." for name in ("Rui", "Ana", "Ben", "Eva"))
+        again = [replace(one, id=f"again-{place}") for place, one in enumerate(kept)]
+        await server.host.storage.write(Scope.default(), lambda unit: unit.entries.add(again))
         await server.finished(await server.client.post(RUNS, json={"passes": ["exact-fold"]}))
-        (waiting,) = (await server.client.get("/api/v1/proposals")).json()["proposals"]
-        async with server.client_of("rui", "review") as rui:
-            await rui.post("/api/v1/proposals/approve", json={"proposals": [waiting["proposal_id"]]})
-        late = await person.do("approve", id=waiting["proposal_id"])
-        assert (late.status_code, "token:rui decided it" in texts(late.text)) == (409, True)
+        ids = [one["proposal_id"] for one in (await server.client.get("/api/v1/proposals")).json()["proposals"]]
+        # Several at once, approved and rejected: a run that names each of them in its steps alone.
+        async with server.client_of("rui", "review") as rui, server.client_of("eva", "review") as eva:
+            await rui.post("/api/v1/proposals/approve", json={"proposals": ids[:2]})
+            await eva.post("/api/v1/proposals/reject", json={"proposals": ids[2:]})
+        for one, who in zip(ids, ["rui", "rui", "eva", "eva"], strict=True):
+            late = await person.do("approve" if who == "eva" else "reject", id=one)
+            assert (late.status_code, f"token:{who} decided it" in texts(late.text)) == (409, True)
 
 
 async def test_a_hypothesis_is_decided_in_a_persons_own_words(server: Served):
