@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from dream.cycle.plans import PlanService
     from dream.cycle.review import ReviewService
     from dream.cycle.scheduling.service import DreamService
-    from dream.cycle.scheduling.status import ScheduleStatus
+    from dream.cycle.scheduling.status import DreamTimeline, ScheduleStatus
     from dream.cycle.scope_status import ScopeStatus
     from dream.cycle.undo import UndoService
     from dream.domain.forecast import PassForecast
@@ -201,6 +201,14 @@ class Dreams(DreamRecords):
     async def explain(self, scope: Scope | None = None) -> ScheduleStatus:
         """Tell when the scope (this one by default) dreams next and why not earlier, asking the passes for work."""
         return await self._schedule_facade.explained(scope or self._scope)
+
+    async def timeline(self, since: datetime, until: datetime) -> DreamTimeline:
+        """Return the dreams that began in a time, and those to come in it if each finds work and goes well.
+
+        Raises:
+            InvalidContentError: one of the instants has no time zone.
+        """
+        return await self._schedule_facade.timeline(self._scope, since, until)
 
     def effective_options(self) -> list[EffectiveOption]:
         """Return every option that is in force for the scope, and who said what it is."""

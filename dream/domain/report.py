@@ -223,6 +223,29 @@ class RunReport:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DreamBrief:
+    """A dream in one line, for lists of many.
+
+    Args:
+        run_id: The run.
+        started_at: When it began.
+        outcome: How it ended; None if it has not.
+        changes: How many changes it made.
+    """
+
+    run_id: str
+    started_at: datetime
+    outcome: Outcome | None
+    changes: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        outcome = None if self.outcome is None else self.outcome.value
+        told = {"run_id": self.run_id, "started_at": to_text(self.started_at)}
+        return {**told, "outcome": outcome, "changes": self.changes}
+
+
 def _outcome(passes: tuple[PassReport, ...]) -> Outcome:
     ran = [item for item in passes if item.outcome is not PassOutcome.SKIPPED]
     failed = [item for item in ran if item.outcome is PassOutcome.FAILED]

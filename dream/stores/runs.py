@@ -14,8 +14,8 @@ from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.schema import model_calls, model_failures, runs, steps
 from agentcore.stores.sql.transaction import encode, of_my_scope
 from dream.domain.change import FrozenDirectives
-from dream.domain.report import Outcome, RunKind, RunReport
-from dream.domain.session import PREFIX
+from dream.domain.report import DreamBrief, Outcome, RunKind, RunReport
+from dream.domain.session import DREAMS, PREFIX
 from dream.domain.step import StepReport
 from dream.domain.usage import EVERYTHING, UsageRow, summed
 from dream.errors import MOST_NAMED, UnknownRunError
@@ -296,6 +296,16 @@ _PAGE = 10
 _PERSON = ActorKind.PERSON.value
 
 
+_CHANGES = type_coerce(cast(runs.c.report, _JSON_TEXT), JSON)["changes"].as_integer().label("changes")
+_WITHIN = (
+    select(runs.c.id, runs.c.started_at, runs.c.finished, runs.c.outcome, _CHANGES)
+    .where(_MINE, runs.c.kind.in_(bindparam("kinds", expanding=True)))
+    .where(runs.c.started_at >= bindparam("since"), runs.c.started_at < bindparam("until"))
+    .order_by(runs.c.started_at.desc(), runs.c.pk.desc())
+    .limit(bindparam("at_most"))
+)
+
+
 class RunHistory:
     """Finished dreams of one scope, in one transaction; lives as long as it."""
 
@@ -306,6 +316,21 @@ class RunHistory:
         """Tell whether a person asked for a run."""
         asked = _MINE & (runs.c.id == bindparam("of_run"))
         return self._transaction.execute(select(runs.c.actor).where(asked), of_run=run_id).scalar() == _PERSON
+
+    def within(self, since: datetime, until: datetime, *, limit: int) -> list[DreamBrief]:
+        """Return the dreams that began in a time, the newest first."""
+        rows = self._transaction.execute(
+            _WITHIN, since=to_micros(since), until=to_micros(until), at_most=limit, kinds=[one.value for one in DREAMS]
+        )
+        return [
+            DreamBrief(
+                run_id=row.id,
+                started_at=from_micros(row.started_at),
+                outcome=Outcome(row.outcome) if row.finished else None,
+                changes=row.changes or 0,
+            )
+            for row in rows
+        ]
 
     def dreams(self) -> Iterator[RunReport]:
         """Yield the report of each finished dream, the newest first; plans, undos and restores are none."""

@@ -2,11 +2,13 @@
 
 from dream.triggers.decide import decide, settled
 from dream.triggers.decision import Decision, Gate, GateName, Missed, Reading, Reason
+from dream.triggers.foreseen import ForeseenDream, foresee
 from dream.triggers.schedule_state import STATE_VERSION, PassWork, ScheduleState, Switch, SwitchSource, winning_switch
 
 __all__ = [
     "STATE_VERSION",
     "Decision",
+    "ForeseenDream",
     "Gate",
     "GateName",
     "Missed",
@@ -17,6 +19,7 @@ __all__ = [
     "Switch",
     "SwitchSource",
     "decide",
+    "foresee",
     "settled",
     "winning_switch",
 ]

@@ -21,7 +21,7 @@ from dream.domain.request import DreamRequest
 from dream.errors import NotAdmittedError
 from dream.options import AllOf, AnyOf, Heartbeat, Threshold
 from dream.stores import dream_stores
-from dream.triggers import Gate, GateName, Reason
+from dream.triggers import Gate, GateName, Reason, foresee
 from dream.triggers.schedule_state import requested
 
 if TYPE_CHECKING:
@@ -32,14 +32,16 @@ if TYPE_CHECKING:
     from dream.cycle.scheduling.planner import (
         ForegroundLoad,
     )
+    from dream.domain.report import DreamBrief
     from dream.options import DreamOptions, Trigger
     from dream.options.levels import OptionLevels
     from dream.passes import PassSlot
     from dream.stores.schedules import Schedule
-    from dream.triggers import Decision, PassWork, Reading
+    from dream.triggers import Decision, ForeseenDream, PassWork, Reading
 
 _FORESEEN = timedelta(days=366)
 _TRIED = timedelta(days=1)
+_MOST_PAST = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +99,23 @@ class ScheduleStatus:
             "failures": self.failures,
             "warnings": list(self.warnings),
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DreamTimeline:
+    """The dreams of a scope in a time, those that were and those to come.
+
+    Args:
+        past: Those that began in it, the newest first.
+        coming: Those foreseen, the next one first.
+    """
+
+    past: tuple[DreamBrief, ...]
+    coming: tuple[ForeseenDream, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {"past": [one.to_json() for one in self.past], "coming": [one.to_json() for one in self.coming]}
 
 
 def read_schedule_status(view: ReadView, planner: Planner, around: ForegroundLoad, asked: PassesWork) -> ScheduleStatus:
@@ -262,6 +281,18 @@ class ScheduleFacade:
             return True
 
         return await self._parts.storage.write(scope, take_back)
+
+    async def timeline(self, scope: Scope, since: datetime, until: datetime) -> DreamTimeline:
+        """Return the dreams of a time, at most a thousand that were and a hundred to come; no pass is asked."""
+
+        def read(view: ReadView) -> DreamTimeline:
+            books = dream_stores(view)
+            past = books.history.within(since, until, limit=_MOST_PAST)
+            found = books.schedules.mine(self.planner.terms_of(scope))
+            coming = foresee(self._levels.of(scope).schedule, found.state, view.now, until=until)
+            return DreamTimeline(past=tuple(past), coming=tuple(one for one in coming if one.at >= since))
+
+        return await self._parts.storage.read(scope, read)
 
     async def explained(self, scope: Scope) -> ScheduleStatus:
         """Return how the next dream stands, after asking each pass what it has to do.

@@ -12,12 +12,11 @@ from dream.interfaces.gate_words import GATE_WORDS
 from dream.interfaces.page.api_calls import ApiCalls, RefusedCallError
 from dream.interfaces.page.configuration import directives, settings
 from dream.interfaces.page.lineage import lineage
+from dream.interfaces.page.month import month
 from dream.interfaces.page.rendering import Rendering, Shown, View
 
 _PAGE: Final = 50
 _RUNS: Final = 30
-_SCHEDULED: Final = 60
-"""Runs among which the calendar looks for dreams."""
 _MOST_SESSIONS: Final = 500
 _LOOKED_AT: Final = 200
 """Runs among which the undo of another is looked for."""
@@ -59,18 +58,18 @@ async def overview(api: ApiCalls, shown: Shown) -> Rendering:
 async def _plots(api: ApiCalls, shown: Shown) -> Rendering:
     """Return what the overview fetches after it is shown, because counting a large memory takes a while."""
     since = (shown.now - _PLOTTED).isoformat()
-    growth, usage, runs = await asyncio.gather(
+    growth, usage, dreams = await asyncio.gather(
         api.get("/growth"),
         api.get("/usage", since=since, by="day"),
-        api.get("/runs", limit=_LOOKED_AT),
+        api.get("/schedule/timeline", since=since, until=shown.now.isoformat()),
     )
     held, total = dict[str, int](), 0
     for row in growth["days"]:
         total += row["memories"]
         held[row["day"]] = total
     changed = Counter[str]()
-    for run in runs["runs"]:
-        changed[run["started_at"][:10]] += run["changes"]
+    for one in dreams["past"]:
+        changed[one["started_at"][:10]] += one["changes"]
     tokens = {str(row["day"]): row["input_tokens"] + row["output_tokens"] for row in usage["usage"]}
     calls = {str(row["day"]): row["calls"] for row in usage["usage"]}
     tenths = [list(range(len(growth["importance"]))), growth["importance"]]
@@ -79,7 +78,7 @@ async def _plots(api: ApiCalls, shown: Shown) -> Rendering:
         {"title": "Memories by importance, 0 to 1", "points": orjson.dumps(tenths).decode(), "kind": "bars"},
         {"title": "Tokens a day", "points": _points(tokens)},
         {"title": "Calls of the model a day", "points": _points(calls)},
-        {"title": "Changes a day", "points": _points(changed)},
+        {"title": "Changes by dreams a day", "points": _points(changed)},
     ]
     return Rendering("plots.html", {"plots": plots})
 
@@ -247,20 +246,16 @@ async def documents(api: ApiCalls, shown: Shown) -> Rendering:
     return Rendering("documents.html", {"document": found, "names": ("MEMORY.md", "DREAMS.md")})
 
 
-async def schedule(api: ApiCalls, _: Shown) -> Rendering:
-    """When the next dream is due, what holds it back, and the past ones by day."""
-    told, past, status = await asyncio.gather(
-        api.get("/schedule"),
-        api.get("/runs", limit=_SCHEDULED),
+async def schedule(api: ApiCalls, shown: Shown) -> Rendering:
+    """When the next dream is due, what holds it back, and a month of dreams that were and are to come."""
+    status, calendar = await asyncio.gather(
         api.get("/status"),
+        month(api, shown.query.get("month", ""), shown.now),
     )
-    days: dict[str, list[Any]] = {}
-    for run in past["runs"]:
-        if run["kind"] == "dream":
-            days.setdefault(run["started_at"][:10], []).append(run)
-    gates = sorted(told["gates"], key=lambda gate: gate["open"])
+    gates = sorted(status["schedule"]["gates"], key=lambda gate: gate["open"])
     words = {str(name): said for name, said in GATE_WORDS.items()}
-    return Rendering("schedule.html", {"told": told, "days": days, "status": status, "gates": gates, "words": words})
+    values = {"told": status["schedule"], "month": calendar, "status": status, "gates": gates, "words": words}
+    return Rendering("schedule.html", values)
 
 
 async def sessions(api: ApiCalls, shown: Shown) -> Rendering:

@@ -1,5 +1,6 @@
 """Serves how a scope stands: status, schedule, switches, off-limits topics, usage and options."""
 
+from datetime import timedelta
 from typing import Annotated, Final, Literal, cast
 
 from fastapi import APIRouter, Query, Request, Response
@@ -33,6 +34,7 @@ from dream.interfaces.rest.shapes import (
     ScopesResponse,
     StatusResponse,
     SwitchesResponse,
+    TimelineResponse,
     TopicResponse,
     TopicsResponse,
     UsageResponse,
@@ -44,6 +46,7 @@ from dream.interfaces.serving.scoped_call import ScopedCall
 
 router = APIRouter(prefix=PREFIX, tags=["scope"])
 _MOST_SCOPES: Final = 10_000
+_MONTH: Final = timedelta(days=31)
 
 
 @router.get("/scopes", responses=answers(ScopesResponse))
@@ -75,6 +78,18 @@ async def get_growth(call: Reading) -> Response:
 async def explain_schedule(call: Reading) -> Response:
     """Tell when the scope dreams next, and every gate that holds it back."""
     return reply((await call.services.dreams.explain()).to_json())
+
+
+@router.get("/schedule/timeline", responses=answers(TimelineResponse))
+async def show_timeline(call: Reading, since: Instant | None = None, until: Instant | None = None) -> Response:
+    """List the dreams that began in a time, and those to come in it if each finds work and goes well.
+
+    A month back and a month ahead unless said; at most the newest thousand that were, and the next hundred to come.
+    Triggers that wait for people, such as silence, are foreseen once.
+    """
+    now = call.host.clock.now()
+    begin, end = aware(since, "since") or now - _MONTH, aware(until, "until") or now + _MONTH
+    return reply((await call.services.dreams.timeline(begin, end)).to_json())
 
 
 @router.post("/schedule", status_code=202, responses=answers(DreamRequested, 202, says="Asked for."))

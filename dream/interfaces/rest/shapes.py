@@ -215,6 +215,13 @@ class ScheduleResponse(ResponseBody):
     gates: list[dict[str, Any]]
 
 
+class TimelineResponse(ResponseBody):
+    """Dreams that were, the newest first, and dreams to come, the next one first."""
+
+    past: list[dict[str, Any]]
+    coming: list[dict[str, Any]]
+
+
 class DreamRequested(ResponseBody):
     """What became of a request for a dream."""
 
