@@ -27,20 +27,25 @@ async def list_tokens(call: Administering) -> Response:
 
 @router.post("", status_code=201, responses=answers(TokenResponse, 201, says="Made; its `secret` is told this once."))
 async def create_token(request: Request, call: Administering, body: NewToken, key: IdempotencyKey = None) -> Response:
-    """Make a token that reaches no more than this one; only a hash of its secret is kept."""
+    """Make a token that reaches no more than this one; only a hash of its secret is kept.
+
+    One that does not reach everything names within its own: `NAME` becomes `CREATOR.NAME`, so that no answer tells
+    which names others gave.
+    """
     patterns = [ScopePattern.parse(one) for one in body.scopes]
     if not call.caller.covers(patterns):
         remedy = "name scopes that it reaches, or use one that reaches more"
         raise NotAllowedError(problem="The token does not reach all that the new one would", remedy=remedy)
+    name = body.name if call.caller.reaches_everything else f"{call.caller.actor.name}.{body.name}"
     lifetime = None if body.days is None else timedelta(days=body.days)
 
     async def work() -> Response:
-        made = await call.host.tokens.create(body.name, scopes=body.scopes, rights=body.rights, lifetime=lifetime)
+        made = await call.host.tokens.create(name, scopes=body.scopes, rights=body.rights, lifetime=lifetime)
         secret, token = made
         return reply({**token.to_json(), "secret": secret}, 201)
 
     async def again(_: object) -> Response:
-        return reply({**(await _named(call, body.name)).to_json(), "secret": None}, 201)
+        return reply({**(await _named(call, name)).to_json(), "secret": None}, 201)
 
     return await once(request, call, key, work, again, always=True)
 

@@ -139,7 +139,7 @@ async def test_tokens_are_made_within_reach_told_once_and_revoked(server: Served
         made = await acme.post(TOKENS, json={"name": "ana", "scopes": ["acme/agent/ana"], "rights": ["read"]})
         secret = made.json()["secret"]
         assert made.status_code == 201
-        assert [one["name"] for one in (await acme.get(TOKENS)).json()["tokens"]] == ["acme", "ana"]
+        assert [one["name"] for one in (await acme.get(TOKENS)).json()["tokens"]] == ["acme", "acme.ana"]
         assert secret not in (await acme.get(TOKENS)).text
         for scopes in (["*/*/*"], ["acme/*/*", "umbra/agent/ana"]):
             refused = await acme.post(TOKENS, json={"name": "wide", "scopes": scopes})
@@ -148,7 +148,7 @@ async def test_tokens_are_made_within_reach_told_once_and_revoked(server: Served
         async with httpx2.AsyncClient(base_url=server.url, headers={"Authorization": f"Bearer {secret}"}) as ana:
             assert (await ana.get(RUNS)).status_code == 200
             assert (await ana.get(TOKENS)).status_code == 403
-            assert (await acme.delete(f"{TOKENS}/ana")).json()["revoked_at"]
+            assert (await acme.delete(f"{TOKENS}/acme.ana")).json()["revoked_at"]
             assert (await ana.get(RUNS)).status_code == 401
 
 
@@ -156,11 +156,22 @@ async def test_the_name_of_a_revoked_token_reaches_no_token_of_somebody_else(ser
     async with server.client_of("acme", "admin", reach="acme/*/*") as acme:
         acme.params = {"scope": "acme/agent/ana"}
         await acme.post(TOKENS, json={"name": "ana", "scopes": ["acme/agent/ana"]})
-        await acme.delete(f"{TOKENS}/ana")
-        await server.client.post(TOKENS, json={"name": "ana", "scopes": ["umbra/agent/ana"]})
-        await acme.delete(f"{TOKENS}/ana")
+        await acme.delete(f"{TOKENS}/acme.ana")
+        await server.client.post(TOKENS, json={"name": "acme.ana", "scopes": ["umbra/agent/ana"]})
+        await acme.delete(f"{TOKENS}/acme.ana")
     held = [one["name"] for one in (await server.client.get(TOKENS)).json()["tokens"] if not one["revoked_at"]]
-    assert "ana" in held
+    assert "acme.ana" in held
+
+
+async def test_making_a_token_tells_nothing_of_names_beyond_reach(server: Served):
+    async with server.client_of("acme", "admin", reach="acme/*/*") as acme:
+        acme.params = {"scope": "acme/agent/ana"}
+        await server.client.post(TOKENS, json={"name": "taken", "scopes": ["umbra/agent/ana"]})
+        for name in ("taken", "everything", "free"):
+            made = await acme.post(TOKENS, json={"name": name, "scopes": ["acme/agent/ana"]})
+            assert (made.status_code, made.json()["name"]) == (201, f"acme.{name}")
+            again = await acme.post(TOKENS, json={"name": name, "scopes": ["acme/agent/ana"]})
+            assert (again.status_code, "revoke it first" in again.json()["detail"]) == (422, True)
 
 
 async def test_only_an_admin_sees_or_changes_the_configuration(server: Served):
