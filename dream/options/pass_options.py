@@ -134,7 +134,7 @@ class ConsolidationOptions(Options):
     """Lexical neighbours shown beside each of them."""
     threshold: float = Field(default=0.2, gt=0.0, le=1.0)
     """Weighted Jaccard similarity from which an entry is a neighbour."""
-    batch_entries: int = Field(default=80, ge=2, le=200)
+    batch_entries: int = Field(default=150, ge=2, le=200)
     """Entries in one call at most."""
     repairs: int = Field(default=10, ge=0)
     """Repair calls in one run at most, for merges that lost or invented something."""

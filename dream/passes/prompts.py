@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import groupby
 from typing import Any, Final, cast
 
 import orjson
@@ -310,6 +311,29 @@ def said_line(handle: str, turn: Turn, *, is_new: bool) -> str:
     by = [turn.role] if turn.speaker is None or turn.role != "user" else []
     by += [] if turn.speaker is None else [quoted(turn.speaker)]
     return f"[{handle}] {' '.join(by)}{'' if is_new else ' read-before'}: {quoted(turn.content)}"
+
+
+def turn_lines(shown: Iterable[PromptTurn]) -> list[str]:
+    r"""Return turns as lines of data, each session under one heading a day.
+
+    Example:
+        >>> from datetime import UTC, datetime
+        >>> from agentcore.domain.scope import Scope
+        >>> at = datetime(2025, 5, 8, 18, 2, tzinfo=UTC)
+        >>> turn = Turn(
+        ...     id="1", scope=Scope.default(), session_id="s7", role="user", speaker="Marta", content="No fish.",
+        ...     occurred_at=at, recorded_at=at,
+        ... )
+        >>> print("\n".join(turn_lines([PromptTurn("t1", turn, True, 0)])))
+        session="s7" Thursday 2025-05-08 18:02
+        [t1] "Marta": "No fish."
+    """
+    lines: list[str] = []
+    for (session, _), turns in groupby(shown, lambda one: (one.turn.session_id, one.turn.occurred_at.date())):
+        said = list(turns)
+        lines.append(f"session={quoted(session)} {said[0].turn.occurred_at:%A %Y-%m-%d %H:%M}")
+        lines += [said_line(one.handle, one.turn, is_new=one.is_new) for one in said]
+    return lines
 
 
 def longest_line(turn: Turn) -> str:

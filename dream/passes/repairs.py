@@ -37,12 +37,21 @@ what it names, or it cites nothing new or too little: who is asked for one citat
 """
 
 _NUMBER: Final = "item"
+_LONGEST_NAMING: Final = 240
+"""Characters of a turn that is worth showing for a name."""
+_NEAR: Final = 2
+"""So far apart turns are at most that a reader is shown together."""
 _HANDLE = re.compile(r"\[?[a-z](\d{1,4})\]?")
 _REPAIR: Final = """\
 Items of your list were refused. The lines between the fences are data: the number of an item in your list, counted
 from 1, why it was refused, and the particulars. Answer in the same shape, with a list of these items alone, put right,
-each with its number as "item". Leave out an item that the records do not bear out: what is not given again is not kept,
-and nothing needs to take its place. All other items of your list are settled."""
+each with its number as "item"; fields that stay as they were may be left out, but for a quote. Leave out an item that
+the records do not bear out: what is not given again is not kept, and nothing needs to take its place. All other items
+of your list are settled."""
+_FILED: Final = frozenset({"tags", "category", "topic", "importance"})
+"""Fields that are mostly right where a text is not: they need not be shown again."""
+_GIVEN_ANEW: Final = frozenset({"quote", "keep", "add"})
+"""Fields that belong to the words of an item: without the new ones they would be those of other words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +131,20 @@ def put_right(
         if number not in told:
             continue
         if number not in given:
-            items[number - 1] = item
+            items[number - 1] = _over(items[number - 1], item)
             given.append(number)
         elif number in two_of and given.count(number) == 1:
-            items.append(item)
+            items.append(_over(items[number - 1], item))
             given += [number, len(items)]
     return {**first, name: items}, frozenset(given)
+
+
+def _over(item: object, given: object) -> object:
+    """Return an item with what is given of it anew."""
+    if not isinstance(item, dict) or not isinstance(given, dict):
+        return given
+    stays = {name: value for name, value in cast("dict[str, object]", item).items() if name not in _GIVEN_ANEW}
+    return {**stays, **cast("dict[str, object]", given)}
 
 
 def repair_question(
@@ -143,7 +160,7 @@ def repair_question(
         name: The field that holds the list.
     """
     lines = [
-        " ".join((f"[{one.place}] reason={one.code}", quoted(one.detail), f"item={_as_json(items[one.place - 1])}"))
+        f"[{one.place}] reason={one.code} {quoted(one.detail)} item={_told(items[one.place - 1], one.code)}"
         for one in told
         if one.place is not None
     ]
@@ -157,8 +174,11 @@ def repair_question(
     return asked if form is None else replace(asked, response_format=_numbered(form, name))
 
 
-def _as_json(item: object) -> str:
-    return quoted(orjson.dumps(item).decode())
+def _told(item: object, code: str) -> str:
+    """Return an item as it is shown again: what it is filed under only where that may be what is wrong."""
+    fields = cast("dict[str, object]", item) if isinstance(item, dict) else {}
+    told = {name: value for name, value in fields.items() if name not in _FILED}
+    return quoted(orjson.dumps(told if told and code != Refused.INVALID_CONTENT else item).decode())
 
 
 def handles_in(items: Iterable[object]) -> frozenset[str]:
@@ -174,7 +194,7 @@ def handles_in(items: Iterable[object]) -> frozenset[str]:
 
 
 def naming_handles(assertion: Assertion, batch: Batch) -> frozenset[str]:
-    """Return the handles of turns that a reader was shown for a name: beside the cited ones, and not next to them."""
+    """Return the handles of turns that a reader was shown for a name: beside the cited ones, and not near them."""
     numbered = {record_id: place for place, record_id in enumerate(batch.record_ids, 1)}
     places = {
         line: numbered[line.source.id]
@@ -182,8 +202,8 @@ def naming_handles(assertion: Assertion, batch: Batch) -> frozenset[str]:
         if line.source is not None and line.source.kind is SourceKind.TURN and line.source.id in numbered
     }
     cited = [place for line, place in places.items() if not line.is_beside]
-    beside = (place for line, place in places.items() if line.is_beside)
-    return frozenset(f"t{place}" for place in beside if all(abs(place - one) > 1 for one in cited))
+    beside = (place for line, place in places.items() if line.is_beside and len(line.text) <= _LONGEST_NAMING)
+    return frozenset(f"t{place}" for place in beside if all(abs(place - one) > _NEAR for one in cited))
 
 
 def _with_numbers(given: Sequence[object], told: Sequence[int], count: int) -> Iterator[tuple[int | None, object]]:
@@ -204,7 +224,7 @@ def _numbered(form: ResponseFormat, name: str) -> ResponseFormat:
     schema = cast("dict[str, Any]", form.schema)
     item = schema["properties"][name]["items"]
     fields = {_NUMBER: {"type": "integer"}, **item["properties"]}
-    numbered = {**item, "properties": fields, "required": [_NUMBER, *item["required"]]}
+    numbered = {**item, "properties": fields, "required": [_NUMBER]}
     lists = {**schema["properties"], name: {**schema["properties"][name], "items": numbered}}
     return replace(form, schema={**schema, "properties": lists})
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Final, cast
 import regex
 from pydantic import Field
 
+from agentcore.domain.evidence import SourceRef
 from agentcore.llm.chat import ChatMessage, ChatRequest, ChatRole, estimate_tokens
 from dream.domain.rounds import Answer
 from dream.domain.verification import (
@@ -26,27 +27,30 @@ from dream.guards.details import measures_of
 from dream.guards.verdict import EvidenceText, Verdict, judge
 from dream.guards.wording import plain, sentences_of, words_of
 from dream.passes.answers import TEXT, AnswerItem, TextList, answer_form, read_items
-from dream.passes.cited_records import CitedRecords
+from dream.passes.cited_records import CitedRecords, weight_of
 from dream.passes.conversation.quotes import holds_quote
 from dream.passes.inference_checks import inference_checks_of
 from dream.passes.prompts import fenced, system_text
 from dream.passes.protocol import ModelContext
 from dream.passes.reader_checks import CANARIES, CONTROLS, LONGEST_CHECK, checks_of, telling_words
 
-_ATTRIBUTES: Final = 20
-"""Tokens of a line without its text."""
+_ATTRIBUTES: Final = 8
+"""Tokens of the line of a statement without its text."""
 _CHECKS: Final = CANARIES + CONTROLS
 MOST_STATEMENTS: Final = READ_AT_ONCE + _CHECKS
 """Statements in one call, those that check the reader among them."""
-_CHECKED: Final = _CHECKS * (LONGEST_CHECK + _ATTRIBUTES)
-"""Tokens of the checks at most, which are left for no statement."""
+_EXAMPLE: Final = 120
+"""Tokens of a check that comes from a file, with its record."""
 
-CONTRACT: Final = """\
-Answer with {"readings": [...]}, a row for each statement, none left out: its handle, then "says", "contradicts",
-"not_said" or "incomplete", then the quotes, each a text of its own; for "incomplete" what is left out. As in
-["s1", "says", "moved to Braga", "last month"] or ["s2", "not_said"].
-A statement stands behind the handles of its records, with those beside them in brackets; no others count for it.
-A record stands under its day and has its speaker, by role or name, or what it is; `about` is the time it tells of."""
+_SHAPE: Final = """\
+A statement stands behind the handles of its own records. A record stands under its day: its speaker, by role or name,
+or what it is; `about`, the time it tells of; its sentences, numbered from the second on: r4.1 is the first of r4, r4.2
+the second; r4 is all of it, or its only one."""
+CONTRACT: Final = f"""\
+Answer with {{"readings": [...]}}, a row for each statement, none left out: its handle, then "says", "contradicts",
+"not_said" or "incomplete", then the sentences that decide, or those left out, by their handles alone. As in
+["s1", "says", "r4.2 r7"] or ["s2", "not_said"].
+{_SHAPE}"""
 
 _LETTERS: Final = "stuvwxyz"
 """Letters of handles, one for each round: an answer is none to another call."""
@@ -93,11 +97,11 @@ _AS_READ: Final = {
     _InferenceReading.MAY: Reading.NOT_SAID,
     _InferenceReading.DOES_NOT: Reading.CONTRADICTS,
 }
-_INFERENCE_CONTRACT: Final = """\
-Answer with {"readings": [...]}, a row for each statement, none left out: its handle, then "follows", "may" or
-"does_not", then the quotes, for "follows" of each record, each a text of its own. As in
-["s1", "follows", "moved to Braga"].
-A statement stands behind the handles of its records, with those beside them in brackets; no others count for it."""
+_INFERENCE_CONTRACT: Final = f"""\
+Answer with {{"readings": [...]}}, a row for each statement, none left out: its handle, then "follows", "may" or
+"does_not", then, for "follows", the sentences that show it, one of each record, by their handles alone. As in
+["s1", "follows", "r4.2 r7"].
+{_SHAPE} In brackets stand the handles of what speaks against a statement."""
 
 
 _FORM: Final = answer_form("readings", readings={"type": "array", "items": dict(TEXT)})
@@ -135,18 +139,28 @@ def first_of(
         most: Statements in the call at most, its checks among them.
         tokens: Tokens of a prompt at most, directives aside.
     """
-    room = min(MOST_TOKENS, tokens) - _CHECKED
     used = 0
+    longest = 0
     chosen: list[tuple[int, Assertion]] = []
-    lines: set[EvidenceLine] = set()
+    lines: dict[SourceRef | EvidenceLine, int] = {}
     for key, assertion in pending:
-        fresh = set(assertion.evidence) - lines
-        used += estimate_tokens(assertion.text) + sum(estimate_tokens(line.text) + _ATTRIBUTES for line in fresh)
+        shown = _weights(assertion)
+        fresh = {one: weight for one, weight in shown.items() if weight > lines.get(one, 0)}
+        told = estimate_tokens(assertion.text) + _ATTRIBUTES * max(1, len(assertion.evidence) // 4)
+        used += told + sum(weight - lines.get(one, 0) for one, weight in fresh.items())
+        longest = max(longest, min(told, LONGEST_CHECK))
+        # The checks of the reader are made from what it reads, and come from a file.
+        room = min(MOST_TOKENS, tokens) - CANARIES * (longest + _ATTRIBUTES) - _EXAMPLE
         if chosen and (used > room or len(chosen) >= min(most, READ_AT_ONCE)):
             break
         lines |= fresh
         chosen.append((key, assertion))
     return chosen
+
+
+def _weights(assertion: Assertion) -> dict[SourceRef | EvidenceLine, int]:
+    """Return what the records of a statement take of a prompt, each by what it is known by."""
+    return {line if line.source is None else line.source: weight_of(line) for line in assertion.evidence}
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +191,7 @@ class VerificationCall:
 
     def request(self, context: ModelContext) -> ChatRequest:
         """Return the question: each record once, under the day on which it was said."""
-        asked = self.handled
-        records = CitedRecords.of([one for _, one in asked])
+        asked, records = self.handled, self._records
         blocks = [
             _INFERENCE_CONTRACT if self.infers else CONTRACT,
             fenced(context.marker, _RECORDS, records.lines()),
@@ -203,9 +216,9 @@ class VerificationCall:
         statement the one counts that does not say `says`.
         """
         found: dict[Assertion, SecondReading] = {}
-        given = self._given(answer)
+        given, records = self._given(answer), self._records
         for handle, one in self.handled:
-            said = [_reading(one, reading) for named, reading in given if named == handle]
+            said = [_reading(one, _in_words(records, one, reading)) for named, reading in given if named == handle]
             denials = [reading for reading in said if reading.reading is not Reading.SAYS]
             if said:
                 found[one] = denials[0] if denials else said[0]
@@ -214,6 +227,19 @@ class VerificationCall:
         if any(found.get(one, _DENIES).reading not in _ADMITTED for one in self.controls):
             return None
         return {key: found[one] for key, one in self.statements if one in found and counts(one, found[one])}
+
+    def parts(self, answer: Answer) -> dict[Assertion, list[Mapping[str, Any]]]:
+        """Return the items of an answer by their statements, as another call can read them: in words alone."""
+        given, records = readings_by_handle(answer), self._records
+
+        def told(one: Assertion, item: Mapping[str, Any]) -> dict[str, Any]:
+            return {name: list(records.in_words(one, texts_in(item.get(name)))) for name in ("quotes", "leftOut")}
+
+        return {one: [{**item, **told(one, item)} for item in given.get(handle, ())] for handle, one in self.handled}
+
+    @property
+    def _records(self) -> CitedRecords:
+        return CitedRecords.of([one for _, one in self.handled])
 
     @property
     def infers(self) -> bool:
@@ -253,6 +279,16 @@ def _reading(assertion: Assertion, item: SecondReading) -> SecondReading:
     says = item.reading is Reading.SAYS and not (assertion.whole and item.left_out)
     reading = Reading.SAYS if says else Reading.NOT_SAID if item.reading is Reading.SAYS else item.reading
     return SecondReading(reading=reading, quotes=item.quotes, left_out=item.left_out if assertion.whole else ())
+
+
+def _in_words(records: CitedRecords, assertion: Assertion, item: SecondReading) -> SecondReading:
+    quotes, left_out = records.in_words(assertion, item.quotes), records.in_words(assertion, item.left_out)
+    return SecondReading(reading=item.reading, quotes=quotes, left_out=left_out)
+
+
+def texts_in(given: object) -> list[str]:
+    """Return the texts of a list; none of anything else."""
+    return [one for one in cast("list[object]", given) if isinstance(one, str)] if isinstance(given, list) else []
 
 
 def counts(assertion: Assertion, given: SecondReading) -> bool:

@@ -25,7 +25,8 @@ _END = re.compile(r"(?<=[.!?])\s+|\n+")
 _CHECKS = orjson.loads((Path(__file__).parents[2] / "directives" / FILE).read_bytes())
 _TRUE = {one["true"] for one in _CHECKS}
 _FALSE = {text for one in _CHECKS for text in one["false"]}
-_RECORD = re.compile(r'^\[(r\d+)\] .*?("(?:[^"\\]|\\.)*")$', re.MULTILINE)
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_RECORD = re.compile(rf"^\[(r\d+)\] .*?((?:\.\d+ )?{_STRING}(?: \.\d+ {_STRING})*)$", re.MULTILINE)
 _STATEMENT = re.compile(r'^\[([s-z]\d+)\] ((?:r\d+ ?)+)[^"]*: ("(?:[^"\\]|\\.)*")$', re.MULTILINE)
 
 
@@ -35,7 +36,11 @@ def is_second_reading(question: str) -> bool:
 
 def statements(question: str) -> list[tuple[str, str, list[str]]]:
     """Handle, text and evidence of each statement of a second reading, the checks of the reader among them."""
-    records = {handle: orjson.loads(text) for handle, text in _RECORD.findall(question)}
+    told = {handle: map(orjson.loads, re.findall(_STRING, text)) for handle, text in _RECORD.findall(question)}
+    records = {
+        handle: "".join(one if one.endswith("\n") else f"{one} " for one in texts).strip()
+        for handle, texts in told.items()
+    }
     return [
         (handle, orjson.loads(text), [records[one] for one in evidence.split()])
         for handle, evidence, text in _STATEMENT.findall(question)

@@ -17,7 +17,7 @@ from agentcore.llm.chat import FinishReason
 from dream.cycle.running.model_pass_run import first_of as first_error_of
 from dream.domain.rounds import AskedRound, NextRound, Round, RoundKind
 from dream.passes.conversation.joint import KIND, JointReader, SharedReading, joint_question, parts_of
-from dream.passes.second_reading import VerificationCall, first_of, readings_by_handle
+from dream.passes.second_reading import VerificationCall, first_of
 from dream.stores import dream_stores
 from dream.stores.calls import SHARED, CallKey, StoredAnswer
 
@@ -195,7 +195,8 @@ class JointReading:
                 proven += sure
                 numbers[one] = len(rounds)
         calls: list[list[_SharedStatement]] = []
-        left = asked
+        # What rests on the same records is read by the same call, which shows each of them once.
+        left = sorted(asked, key=lambda one: _said_first(one.assertion))
         while left:
             chosen = first_of([(place, one.assertion) for place, one in enumerate(left)], tokens=_room(left[0].sharer))
             calls.append(left[: len(chosen)])
@@ -215,7 +216,6 @@ class JointReading:
         """Have statements read by one call; return what it says to each exchange, None where it cannot be relied on."""
         first = statements[0].sharer
         call = VerificationCall.of([(place, one.assertion) for place, one in enumerate(statements)], read_as, proven)
-        handles = {assertion: handle for handle, assertion in call.handled}
         told = "\x1f".join(f"{one.sharer.run.name} {one.sharer.batch.number} {one.number}" for one in statements)
         key = CallKey(
             run_id=first.run.run_id,
@@ -228,13 +228,13 @@ class JointReading:
         answer = _object(await asking.ask(key, request, list(dict.fromkeys(records))))
         if answer is None or call.read(answer) is None:
             return None  # the passes ask again, in another order
-        said = readings_by_handle(answer)
+        said = call.parts(answer)
         parts: dict[_Sharer, tuple[str, AskedRound]] = {}
         for sharer in dict.fromkeys(one.sharer for one in statements):
             mine = [(one.number, one.assertion) for one in statements if one.sharer is sharer]
             # An exchange reads its part as a call of its own.
             own_call = VerificationCall(read_as, tuple(mine))
-            items = [{**item, "id": name} for name, one in own_call.handled for item in said.get(handles[one], ())]
+            items = [{**item, "id": name} for name, one in own_call.handled for item in said.get(one, ())]
             about = tuple(number for number, _ in mine)
             told_of = AskedRound(RoundKind.VERIFICATION, (), about, read_as)
             parts[sharer] = (orjson.dumps({"readings": items}).decode(), told_of)
@@ -252,6 +252,11 @@ class JointReading:
 
 def _reader(run: ModelPassRun) -> JointReader:
     return cast("JointReader", run.model_pass)
+
+
+def _said_first(one: Assertion) -> float:
+    """Return when the first thing was said that a statement rests on."""
+    return min((line.said_at.timestamp() for line in one.evidence if line.said_at and not line.is_beside), default=0.0)
 
 
 def _room(one: _Sharer) -> int:

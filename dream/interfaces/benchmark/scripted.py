@@ -20,7 +20,8 @@ ALIKE = 0.5
 
 _FENCED = re.compile(r"^<<<(\S+)\n(.*?)^\1>>>$", re.DOTALL | re.MULTILINE)
 _STRING = r'"(?:[^"\\]|\\.)*"'
-_LINE = re.compile(rf"\[([a-z]+\d+)\] (.*?)({_STRING})")
+_LINE = re.compile(rf"\[([a-z]+\d+)\] (.*?)((?:\.\d+ )?{_STRING}(?: \.\d+ {_STRING})*)")
+_TOLD = re.compile(_STRING)
 _ATTRIBUTE = re.compile(rf"([\w-]+)(?:=({_STRING}|\S+))?")
 _STATEMENT = re.compile(rf'\[([s-z]\d+)\] ((?:r\d+ ?)+)(?:\([^)]*\))?([^"]*): ({_STRING})')
 _SAID = re.compile(rf"(?:(\w+) ?)?({_STRING})?(?: ?about=\S+)?( read-before)?: ")
@@ -123,9 +124,15 @@ def record_of(line: str) -> Record | None:
     said = _SAID.fullmatch(found[2])
     if said is not None:
         told = {"role": said[1] or "user", "speaker": said[2] and _read(said[2]), _READ_BEFORE: said[3]}
-        return Record(found[1], {name: value for name, value in told.items() if value}, orjson.loads(found[3]))
+        return Record(found[1], {name: value for name, value in told.items() if value}, _told(found[3]))
     attributes = {name: _read(value) for name, value in _ATTRIBUTE.findall(found[2])}
-    return Record(found[1], attributes, orjson.loads(found[3]))
+    return Record(found[1], attributes, _told(found[3]))
+
+
+def _told(strings: str) -> str:
+    """Return the text of a record: one string, or its sentences with their numbers."""
+    told = [str(orjson.loads(one)) for one in _TOLD.findall(strings)]
+    return "".join(one if one.endswith("\n") else f"{one} " for one in told).strip()
 
 
 def _read(value: str) -> str:

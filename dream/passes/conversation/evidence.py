@@ -30,8 +30,8 @@ READABLE: Final = frozenset({"user", "assistant"})
 """Roles whose turns are shown: prompts and the output of tools are no conversation."""
 
 _LONGEST_QUOTE: Final = 300
-_BEFORE, _AFTER = 160, 80
-"""Characters shown of the turns beside a cited one: the end of the one before, the beginning of the one after."""
+_SHORT: Final = 80
+"""Characters of a turn that mostly tells nothing without the one before it."""
 
 
 class CitedItem(Protocol):
@@ -183,16 +183,20 @@ def _is_later(one: PromptTurn, other: PromptTurn) -> bool:
 def beside_of(
     cited: Sequence[PromptTurn], shown: Mapping[str, PromptTurn], content: str = ""
 ) -> tuple[EvidenceLine, ...]:
-    """Return what was said right before and after each of the cited turns, and where names of a statement stand."""
+    """Return what was said right before and after each of the cited turns, and where words of a statement stand.
+
+    Before a short turn stands the one that it answers as well.
+    """
     places = {one.place for one in cited}
+    pairs = list(adjacent(shown.values()))
+    found = {after.place: after for before, after in pairs if before.place in places}
+    earlier = {before.place: before for before, after in pairs if after.place in places}
+    short = {place for place, one in earlier.items() if len(one.turn.content) < _SHORT}
+    found |= earlier | {before.place: before for before, after in pairs if after.place in short}
     said = [one for one in shown.values() if is_evidence(one.turn)]
-    found = {one.place: _beside(one.turn, text) for one, text in naming_turns(content, cited, said)}
-    for before, after in adjacent(shown.values()):
-        if after.place in places and before.place not in places:
-            found.setdefault(before.place, _beside(before.turn, before.turn.content[-_BEFORE:]))
-        if before.place in places and after.place not in places:
-            found.setdefault(after.place, _beside(after.turn, after.turn.content[:_AFTER]))
-    return tuple(found[place] for place in sorted(found))
+    known = [*cited, *found.values()]
+    found |= {one.place: one for one in naming_turns(content, cited, known, said)}
+    return tuple(replace(line_of(found[place].turn), is_beside=True) for place in sorted(found) if place not in places)
 
 
 def adjacent(shown: Iterable[PromptTurn]) -> Iterator[tuple[PromptTurn, PromptTurn]]:
@@ -205,10 +209,6 @@ def adjacent(shown: Iterable[PromptTurn]) -> Iterator[tuple[PromptTurn, PromptTu
         last[one.turn.session_id] = one
         if before is not None:
             yield before, one
-
-
-def _beside(turn: Turn, text: str) -> EvidenceLine:
-    return replace(line_of(turn), text=text, is_beside=True)
 
 
 def _refused(code: Refused, claim: CitedItem, problem: str) -> Refusal:

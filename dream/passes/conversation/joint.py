@@ -4,9 +4,8 @@ The readers share the turns, their handles and the host's rules; each keeps its 
 cursor, its exchange and its report. A part that is missing or is no object is asked for alone.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Any, Final, Protocol, runtime_checkable
 
 import orjson
@@ -24,10 +23,10 @@ from dream.passes.prompts import (
     PromptTurn,
     ReaderPart,
     fenced,
-    quoted,
     said_line,
     shown_turns,
     system_text,
+    turn_lines,
 )
 from dream.passes.protocol import ModelContext, ModelPass
 from dream.passes.verified_exchange import VerifiedExchange
@@ -204,29 +203,6 @@ def joint_request(context: ModelContext, parts: Sequence[ReaderPart], shown: Seq
 def _is_common(name: str) -> bool:
     """Tell whether a directive speaks to several readers."""
     return name in KNOWN and len(KNOWN[name].passes) > 1
-
-
-def turn_lines(shown: Iterable[PromptTurn]) -> list[str]:
-    r"""Return turns as lines of data, each session under one heading a day.
-
-    Example:
-        >>> from datetime import UTC, datetime
-        >>> from agentcore.domain.scope import Scope
-        >>> at = datetime(2025, 5, 8, 18, 2, tzinfo=UTC)
-        >>> turn = Turn(
-        ...     id="1", scope=Scope.default(), session_id="s7", role="user", speaker="Marta", content="No fish.",
-        ...     occurred_at=at, recorded_at=at,
-        ... )
-        >>> print("\n".join(turn_lines([PromptTurn("t1", turn, True, 0)])))
-        session="s7" Thursday 2025-05-08 18:02
-        [t1] "Marta": "No fish."
-    """
-    lines: list[str] = []
-    for (session, _), turns in groupby(shown, lambda one: (one.turn.session_id, one.turn.occurred_at.date())):
-        said = list(turns)
-        lines.append(f"session={quoted(session)} {said[0].turn.occurred_at:%A %Y-%m-%d %H:%M}")
-        lines += [said_line(one.handle, one.turn, is_new=one.is_new) for one in said]
-    return lines
 
 
 async def joint_question(

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
 from agentcore.domain.conversation import Turn
@@ -15,12 +15,13 @@ from dream.domain.step import Batch, Packing
 from dream.guards.verdict import EvidenceText
 from dream.passes.answers import AnswerItem
 from dream.passes.conversation.evidence import adjacent, is_evidence, line_of
+from dream.passes.conversation.excerpts import excerpts
 from dream.passes.conversation.reconcile import Reconciler, Reinforcement
 from dream.passes.conversation.slices import TurnSlice, slices_of
 from dream.passes.conversation.statement import StatementRules, TurnStatement, judged_by_words
 from dream.passes.declared import DeclaredPass
 from dream.passes.exchange_state import Item
-from dream.passes.prompts import PromptTurn, longest_line, shown_turns
+from dream.passes.prompts import PromptTurn, line, longest_line, shown_turns, turn_lines
 from dream.passes.protocol import ModelContext
 from dream.passes.repairs import with_texts
 from dream.passes.second_reading import evidence_text
@@ -29,6 +30,8 @@ from dream.passes.verified_exchange import ExchangeOutcome, VerifiedExchange
 Given = TypeVar("Given", bound=AnswerItem)
 
 KIND = "turns"
+_OPENING = 160
+"""Characters shown in a repair of a turn beside those that are cited."""
 _SHARE_BESIDE = 4
 """A quarter of a prompt at most goes to turns that were read before."""
 
@@ -233,6 +236,20 @@ def around(shown: Sequence[PromptTurn], handles: Collection[str] | None) -> list
         return list(shown)
     near = {one.place for pair in adjacent(shown) if any(one.handle in handles for one in pair) for one in pair}
     return [one for one in shown if one.place in near or one.handle in handles]
+
+
+def asked_lines(context: ModelContext, shown: Sequence[PromptTurn], handles: Collection[str] | None) -> list[str]:
+    """Return the lines of turns that a reader is asked about alone; for a repair those with *handles* and beside."""
+    if handles is None:
+        return [line(one.handle, one.turn, is_new=one.is_new) for one in shown]
+    near = around(shown if context.options.reading.whole_turns else excerpts(shown), handles)
+    return turn_lines(one if one.handle in handles else _opening(one) for one in near)
+
+
+def _opening(one: PromptTurn) -> PromptTurn:
+    """Return a turn that nothing cites, cut where it is long."""
+    text = one.turn.content
+    return one if len(text) <= _OPENING else replace(one, turn=replace(one.turn, content=f"{text[:_OPENING]} [...]"))
 
 
 def rules_of(

@@ -22,7 +22,7 @@ from dream.passes.conversation.statement import StatementRules, is_under, reason
 from dream.passes.conversation.turn_pass import (
     SessionExcerpt,
     TurnPass,
-    around,
+    asked_lines,
     judged_each,
     packed,
     read_new,
@@ -38,7 +38,7 @@ from dream.passes.episodes.judging import (
 )
 from dream.passes.episodes.prompt import EpisodeItem, frame, part, question, read_items
 from dream.passes.exchange_state import Item
-from dream.passes.prompts import PromptTurn, ReaderPart, entry_line, importance_at, line, shown_turns
+from dream.passes.prompts import PromptTurn, ReaderPart, entry_line, importance_at, shown_turns
 from dream.passes.protocol import ModelContext
 
 _SHARE_BESIDE: Final = 4
@@ -92,7 +92,7 @@ class EpisodeExtraction(TurnPass, declaration=EPISODE_EXTRACTION):
         if not any(one.is_new for one in found.turns):
             return None
         known = await self._known(context, batch, found, handles)
-        turns = [line(one.handle, one.turn, is_new=one.is_new) for one in around(found.turns, handles)]
+        turns = asked_lines(context, found.turns, handles)
         return question(context, known, turns, directives=self.instructions, purpose=self.name)
 
     async def surround(

@@ -16,7 +16,7 @@ from dream.domain.step import Batch, Packing
 from dream.passes.conversation.evidence import TurnEvidence, evidence_of
 from dream.passes.conversation.reconcile import Reconciler
 from dream.passes.conversation.statement import StatementRules
-from dream.passes.conversation.turn_pass import TurnPass, around, judged_each, packed, read_new, rules_of, shown_of
+from dream.passes.conversation.turn_pass import TurnPass, asked_lines, judged_each, packed, read_new, rules_of, shown_of
 from dream.passes.exchange_state import Item
 from dream.passes.fact_mining.judging import Fact, FactReconciler, fact_of
 from dream.passes.fact_mining.prompt import FactItem, frame, part, question, read_items
@@ -63,8 +63,11 @@ class FactMining(TurnPass, declaration=FACT_MINING):
         shown = await shown_of(context, batch)
         if not any(one.is_new for one in shown):
             return None
-        topics = await context.read(lambda view: topics_in_use(view, context.as_of))
-        return question(context, around(shown, handles), topics, directives=self.instructions, purpose=self.name)
+        turns = asked_lines(context, shown, handles)
+        topics: Sequence[str] = ()  # a repair changes what is told, not what it is filed under
+        if handles is None:
+            topics = await context.read(lambda view: topics_in_use(view, context.as_of))
+        return question(context, turns, topics, directives=self.instructions, purpose=self.name)
 
     async def part(self, context: ModelContext, batch: Batch) -> ReaderPart | None:
         """Return what it adds to a question that readers share."""

@@ -20,7 +20,7 @@ from dream.passes.answers import (
     item_schema,
     read_items as read_list,
 )
-from dream.passes.prompts import PartForm, PromptTurn, ReaderPart, build_request, fenced, line, quoted
+from dream.passes.prompts import PartForm, ReaderPart, build_request, fenced, quoted
 from dream.passes.protocol import ModelContext
 
 _MOST_FACTS: Final = 250
@@ -85,18 +85,17 @@ def frame(marker: str, topics: Sequence[str]) -> str:
 
 def question(
     context: ModelContext,
-    shown: Sequence[PromptTurn],
+    turns: Sequence[str],
     topics: Sequence[str],
     *,
     directives: Sequence[str],
     purpose: str,
 ) -> ChatRequest:
-    """Return the request about these turns, with the topics that entries have."""
-    lines = [line(one.handle, one.turn, is_new=one.is_new) for one in shown]
+    """Return the request about the turns on these lines, with the topics that entries have."""
     return build_request(
         context,
         directives=directives,
-        blocks=[*_introduced(context.marker, topics), fenced(context.marker, _TITLE, lines)],
+        blocks=[*_introduced(context.marker, topics), fenced(context.marker, _TITLE, turns)],
         answer=_FORM,
         purpose=purpose,
     )

@@ -125,7 +125,7 @@ def content_of(item: SaveItem, handles: ConsolidationHandles) -> str | Refusal |
     added: list[str] = []
     for handle, text in item.add:
         source = handles.entries.get(handle)
-        piece = None if source is None else copied(text, source.content)
+        piece = None if source is None else source.content if not text else copied(text, source.content)
         if piece is None:
             return Refusal(Refused.QUOTE_NOT_FOUND, f"item {item.number + 1}: {text[:80]!r} does not stand in {handle}")
         added.append(piece)

@@ -49,15 +49,19 @@ def _number(given: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def _category(given: object) -> str | None:
+    return given if isinstance(given, str) and given.strip() else None
+
+
 def _additions(given: object) -> object:
-    """Return pairs of a handle and a text; None if something else stands there."""
+    """Return pairs of a handle and a text, "" for all of it; None if something else stands there."""
     if given is None:
         return ()
     if not isinstance(given, list):
         return None
     found: list[tuple[str, str]] = []
     for one in cast("list[object]", given):
-        fields = cast("dict[str, object]", one) if isinstance(one, dict) else {}
+        fields = cast("dict[str, object]", one) if isinstance(one, dict) else {"from": one, "text": ""}
         handle, text = fields.get("from"), fields.get("text")
         if not isinstance(handle, str) or not isinstance(text, str):
             return None
@@ -68,10 +72,15 @@ def _additions(given: object) -> object:
 _ADDITIONS: Final = {
     "type": ["array", "null"],
     "items": {
-        "type": "object",
-        "properties": {"from": dict(TEXT), "text": dict(TEXT)},
-        "required": ["from", "text"],
-        "additionalProperties": False,
+        "anyOf": [
+            dict(TEXT),
+            {
+                "type": "object",
+                "properties": {"from": dict(TEXT), "text": dict(TEXT)},
+                "required": ["from", "text"],
+                "additionalProperties": False,
+            },
+        ]
     },
 }
 
@@ -85,7 +94,7 @@ class LessonItem(AnswerItem):
     """The text; None if it is no text."""
     category: Annotated[
         str | None,
-        BeforeValidator(lambda given: given if isinstance(given, str) and given.strip() else None),
+        BeforeValidator(_category),
         WithJsonSchema(dict(NULLABLE_TEXT)),
     ]
     """Where it goes; None if none was given."""
@@ -100,10 +109,17 @@ class LessonItem(AnswerItem):
 class SaveItem(LessonItem):
     """One item of `toSave` about entries."""
 
-    keep: Handle
+    content: Annotated[str | None, BeforeValidator(text_or_none), WithJsonSchema(dict(NULLABLE_TEXT))] = None
+    """The text; None if it is put together."""
+    category: Annotated[str | None, BeforeValidator(_category), WithJsonSchema(dict(NULLABLE_TEXT))] = None
+    """Where it goes; None for where its oldest source is."""
+    tags: Annotated[TextList, Otherwise(Refused.BROKEN_ANSWER, "tags is no list of texts")] = ()
+    """Those beside the tags of its sources."""
+    importance: Annotated[float | None, BeforeValidator(_number), WithJsonSchema({"type": ["number", "null"]})] = None
+    keep: Handle = None
     """The source whose text stays whole; None if `content` tells all."""
-    add: Annotated[tuple[tuple[str, str], ...] | None, BeforeValidator(_additions), WithJsonSchema(_ADDITIONS)]
-    """What is added to it: a handle, and a sentence copied from that source; None if that cannot be read."""
+    add: Annotated[tuple[tuple[str, str], ...] | None, BeforeValidator(_additions), WithJsonSchema(_ADDITIONS)] = ()
+    """What is added to it: a handle, and what of that source, "" for all; None if that cannot be read."""
 
     @property
     def made_of(self) -> tuple[str, ...]:
@@ -143,15 +159,13 @@ _ENTRIES_FORMAT: Final = answer_form(
 _FEEDBACK_FORMAT: Final = answer_form("anti_patterns", toDelete=TEXT, toSave=item_schema(LessonItem))
 
 _ENTRIES: Final = """\
-Review the memory entries above. Answer with {"toDelete": [...], "toSave": [...]}; leave a list empty if it has no item.
-An item of toSave is {"content", "category", "tags", "importance", "sourceIds", "keep", "add"}. sourceIds are the
-handles of all entries that it is made of, at most five, which then go. Either keep is the handle of the one whose text
-stays whole, add is a list of {"from": handle, "text": whole sentence copied from that entry}, and content is null; or
-content is a text in other words, keep is null and add is []. importance is null or between those of its sources. An
-item of toDelete is a handle, for noise that nothing takes the place of, or {"id", "reason", "supersededBy"}, where
-supersededBy is the handle of the entry, or the index of the item of toSave, that is true in its place now. Use each
-handle in one item only. An entry that is fine as it is stands in neither list. Entries marked merge-only may be merged
-and not deleted; entries marked context-only may be named in supersededBy and nowhere else."""
+Review the memory entries above. Answer with {"toDelete": [...], "toSave": [...]}. An item of toSave has "sourceIds",
+the handles of all entries that it is made of, at most five, which then go; "keep", the handle of the one whose text
+stays whole, and "add", what the others tell beyond it: the handle of an entry for its whole text, or {"from": handle,
+"text": sentences copied from it}; or else "content", a text in other words; and "category", "tags" and "importance"
+where they shall be others. An item of toDelete is {"id", "reason", "supersededBy"}, where supersededBy is the handle of
+the entry, or the index of the item of toSave, that is true in its place now; or a handle alone, for noise that nothing
+takes the place of. Use each handle in one item only; what is fine as it is stands in neither list."""
 
 _FEEDBACK: Final = """\
 The records above are feedback on the agent's work. Answer with {"toDelete": [], "toSave": [...]}.
