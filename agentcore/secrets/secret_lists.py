@@ -3,14 +3,14 @@
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final
 
 import regex
 
 from agentcore.lexicon import language, languages
 from agentcore.lexicon.lazy_pattern import lazy_pattern
-from agentcore.secrets.secret_values import UNSPACED, Shape, shape_of
+from agentcore.secrets.secret_values import UNSPACED, Shape, is_made_up, shape_of
 from agentcore.secrets.secret_words import FoldedText, Mark, secret_words
 
 _PIECE: Final = lazy_pattern(r"[^\W_]+")
@@ -21,8 +21,8 @@ _LEAST_SEED: Final = 8
 """Words of a phrase that restores a wallet at least."""
 
 
-def counts_out(folded: str) -> bool:
-    """Tell whether three words for digits stand one behind the other."""
+def counts_out(folded: str, *, least: int = 3) -> bool:
+    """Tell whether so many words for digits stand one behind the other."""
     inside = _digit_runs().search(folded)
     if inside is not None:
         return True
@@ -32,7 +32,7 @@ def counts_out(folded: str) -> bool:
         is_digit = match.group() in _digit_words()
         count = (count + 1 if follows else 1) if is_digit else 0
         last = match.end()
-        if count > 2:
+        if count >= least:
             return True
     return False
 
@@ -92,8 +92,8 @@ _ONLY: Final = lazy_pattern(r"[\s>*|=_`\"'-]*(?P<value>[^\s`\"'|]{4,})[\s`\"'|.,
 
 def has_label(text: FoldedText, marks: Sequence[Mark]) -> bool:
     """Tell whether a line or a question ends with the name of a secret, and the next line is its value alone."""
-    for mark in marks:
-        ends = _LABEL_ENDS.match(text.plain, mark.end) if mark.kind in {"passwords", "tokens"} else None
+    for place, mark in enumerate(marks):
+        ends = _LABEL_ENDS.match(text.plain, _end_of_label(place, marks)) if mark.kind in _NAMED else None
         if ends is None:
             continue
         begin = text.plain.rfind("\n", 0, mark.start) + 1
@@ -101,6 +101,21 @@ def has_label(text: FoldedText, marks: Sequence[Mark]) -> bool:
         if _is_only_value(text, ends.end(), is_named=is_whole):
             return True
     return False
+
+
+_NAMED: Final = frozenset({"passwords", "tokens"})
+_OF_WHAT: Final = 14
+"""Characters from the name of a secret to the end of what it opens at most: `password of the wifi`."""
+
+
+def _end_of_label(place: int, marks: Sequence[Mark]) -> int:
+    """Return where a label ends: behind what the secret opens, if that follows at once."""
+    end = last = marks[place].end
+    for one in islice(marks, place + 1, place + 1 + _OF_WHAT):
+        if one.end > last + _OF_WHAT:
+            break
+        end = max(end, one.end) if one.kind in {"locks", "logins"} else end
+    return end
 
 
 def _is_only_value(text: FoldedText, place: int, *, is_named: bool) -> bool:
@@ -120,6 +135,47 @@ def _is_only_value(text: FoldedText, place: int, *, is_named: bool) -> bool:
         return is_named and shape is Shape.DIGITS and len(value) < 9
     line = text.folded[place : place + _NEAR].partition("\n")[0]
     return is_named and len(line.split()) < 9 and counts_out(line)
+
+
+_BETWEEN: Final = lazy_pattern(r"\s*[|;\t→—–]\s*|,(?!\s)|\s+[-/]+\s+")
+_LABELLED: Final = lazy_pattern(r"[\s*>\-]*(?P<label>[^:=\n]{2,30}?)\s*[:=]\s*[\"']?(?P<value>[^\s\"']+)[\"']?,?\s*")
+_LEAST_FIELDS: Final = 3
+_LONGEST_ROW: Final = 300
+
+
+def has_login_row(text: FoldedText, marks: Sequence[Mark]) -> bool:
+    """Tell whether a row names what one logs in to and holds a made-up password, or a line beside the user's does.
+
+    Example:
+        >>> from agentcore.secrets.secret_words import marks_of
+        >>> said = FoldedText.of("VPN - lgomez - Walnut!8")
+        >>> has_login_row(said, marks_of(said.folded)), has_login_row(FoldedText.of("a, b, c#1"), [])
+        (True, False)
+    """
+    named = sorted(mark.start for mark in marks if mark.kind in {"logins", "locks", "keys"})
+    if not named:
+        return False
+    begin, was_user = 0, False
+    waits = False
+    for line in text.plain.split("\n"):
+        end = begin + len(line)
+        has_name = bisect_left(named, begin) < bisect_left(named, end)
+        is_short = len(line) <= _LONGEST_ROW
+        if is_short and has_name and _is_row(line):
+            return True
+        labelled = _LABELLED.fullmatch(line) if is_short else None
+        is_value = labelled is not None and is_made_up(labelled["value"])
+        if labelled is not None and ((is_value and was_user) or (has_name and waits)):
+            return True
+        waits, was_user = is_value, labelled is not None and (has_name or (was_user and not is_value))
+        begin = end + 1
+    return False
+
+
+def _is_row(line: str) -> bool:
+    fields = [one.strip(_QUOTES) for one in _BETWEEN.split(line.strip(" |"))]
+    is_listed = len(fields) >= _LEAST_FIELDS and all(len(one.split()) <= 4 for one in fields)
+    return is_listed and any(map(is_made_up, fields))
 
 
 _ROWS: Final = 3

@@ -26,6 +26,10 @@ _NAMES_A_PLACE: Final = lazy_pattern(
     r"|.*\.(?:pdf|docx?|txt|py|js|ts|md|json|ya?ml|zip|exe|png|jpe?g|toml|csv|xlsx?|html?|com|org|net|de|fr|it|es|ru|jp|cn)$",
     regex.IGNORECASE,
 )
+_CHOSEN: Final = lazy_pattern(
+    r"(?:\p{L}{3,}[!#$%&*+=~^]|\p{L}{6,}_|\p{Lu}\p{L}{3,}_|\p{L}{3,}(?:[-_.]\p{L}{3,})+[-_.!#$%&*+])\d{1,4}[!?#*$]?"
+)
+"""Words with a sign and digits behind, as people make them up: `Tram#41`, `amber-Otter-31`; not `Apollo-11`."""
 _SYMBOL_INSIDE: Final = lazy_pattern(r"[^\W_].*[!@#$%^*+~].*[^\W_]")
 
 
@@ -85,6 +89,11 @@ def is_long(part: ValuePart) -> bool:
 def looks_chosen(part: ValuePart) -> bool:
     """Tell whether a part has letters, digits and a sign between them, as rules for passwords ask."""
     return len(part.text) > 7 and _SYMBOL_INSIDE.search(part.text) is not None and digits_in(part.text) > 0
+
+
+def is_made_up(text: str) -> bool:
+    """Tell whether a text is made as people make up a password, and as nothing else is."""
+    return len(text) <= LONGEST_VALUE and _CHOSEN.fullmatch(text) is not None
 
 
 def gives_away(part: ValuePart) -> bool:

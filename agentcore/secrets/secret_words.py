@@ -118,7 +118,7 @@ def marks_of(folded: str) -> list[Mark]:
     harmless = [mark for mark in found if mark.kind == _HARMLESS]
     if harmless:
         taken = {place for mark in harmless for place in range(mark.start, mark.end)}
-        found = [mark for mark in found if mark.start not in taken]
+        found = [mark for mark in found if mark.start not in taken and mark.end - 1 not in taken]
     return sorted(found, key=lambda mark: (mark.start, -mark.end))
 
 

@@ -52,9 +52,18 @@ _COMMANDS = lazy_pattern(
     r"\bu(?:ser)?\s*[:=]\s*\S+[\s,;/]+p(?:w|ass)?\s*[:=]\s*[\"']?(?=\S*\d)\S{5,}|\bmysql\w*\s[^\n]{0,80}?-p(?=\S*\d)\w\S{4,}"
     r"|\bhtpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+\S{4,}|:[^\s:'\"]{5,}[\"']?\s*\|\s*(?:sudo\s+)?chpasswd"
     r"|\bnet\s+user\s+\S+\s+\S{5,}\s+/add|\bredis-cli\s[^\n]{0,60}?-a\s+\S{5,}"
+    r"|\bsmbclient\s[^\n]{0,80}?-U\s*[^\s%]+%\S{4,}|\bnet\s+use\s[^\n]{0,80}?/user:\S+\s+\S{5,}|\becho\s+[\"']?[^\s\"']{5,}[\"']?\s*\|\s*sudo\s+-S"
+    r"|convertto-securestring\s+(?:-string\s+)?[\"'][^\"']{5,}|\b(?:7z|zip|unzip|rar)\s[^\n]{0,40}?-p\s?(?=\S*\d)\w\S{4,}|\bopenssl\s[^\n]{0,80}?\s-k\s+(?=\S*\d)\S{5,}"
+    r"|(?<![\w.-])[\w.-]{1,64}:(?:\d{2,5}|\*):[\w*-]+:[\w-]+:(?=\S*\d)\S{5,}(?!\S)"
+    r"|[\"'](?:u|user|username|login)[\"']\s*(?::|=>)\s*[\"'][^\"'\n]+[\"'],?\s*[\"'](?:p|pw|pass)[\"']\s*(?::|=>)\s*[\"'](?=[^\"']*\d)[^\"'\s]{5,}"
+    r"|(?<![\w.-])[\w.-]{1,64}:\$(?:apr1|2[aby]|[156]|y)\$[\w./$]{8,}"
     r"|(?<![\w.])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+:(?=[^\s:/.]*\d)(?=[^\s:/.]*[A-Za-z])[^\s:/.]{6,}(?!\S)",
     regex.IGNORECASE,
 )
+_ANSWER = lazy_pattern(
+    r"(?:密保|安全问题|秘密の質問)[^\n。]{0,6}?(?:答案|答え)\s*(?:是|为|は|：|:)\s*(?!什么|何|忘)[^\s。，、,？?]{2,16}(?<!か|吗)(?=$|[\s。，、,])"
+)
+_SPACED = lazy_pattern(r"(?<!\S)[^\W_](?: [^\W_]){4,}+(?![^\W_])")
 _ENCODED = lazy_pattern(r"(?<![\w+/=-])[A-Za-z0-9+/]{12,340}={0,2}(?![\w+/=-])")
 _LOGIN = lazy_pattern(r"[\w.@+-]{2,}:[\x21-\x7e]{4,}")
 _DISGUISED = lazy_pattern(
@@ -73,7 +82,7 @@ _HOOK = lazy_pattern(
     r"hooks\.slack\.com/(?:services|workflows|triggers)/\w+/\w+|discord(?:app)?\.com/api/webhooks/\d+/[\w-]+",
     regex.IGNORECASE,
 )
-_PASSPHRASE = lazy_pattern(r"\bpass ?phrase\s*[:=]\s*(?:\w+[ -]){3,}\w+")
+_PASSPHRASE = lazy_pattern(r"\bpass ?phrase\s*[:=→—]\s*(?:\w+[ -]){3,}\w+")
 _CURL = lazy_pattern(r"(?P<curl>\bcurl\b)|(?P<user>\s(?:-u|--user)[ =]*[^\s:]+:[^\s:])|\n")
 # Of the scheme the last character is enough: a longer one would be read again from each of its characters.
 _IN_URL = lazy_pattern(r"[a-z0-9+.-]://[^\s/:@]*:[^\s/@]+@", regex.IGNORECASE)
@@ -97,7 +106,7 @@ def secret_in(text: str) -> str | None:
         >>> secret_in("Ana's password is hunter2."), secret_in("Ana forgot her password again.")
         ('password', None)
     """
-    joined = _JOINED.sub("", text)
+    joined = _SPACED.sub(lambda run: run.group().replace(" ", ""), _JOINED.sub("", text))
     return _kind_in(text) or (None if joined == text else _kind_in(joined))
 
 
@@ -198,6 +207,7 @@ _KINDS: Final[tuple[tuple[str, Callable[[str], bool]], ...]] = (
     ("password in an address", lambda text: _IN_URL.search(text) is not None),
     ("password", lambda text: _PASSPHRASE.search(text) is not None),
     ("password", lambda text: _ASSIGNED.search(text) is not None),
+    ("password", lambda text: _ANSWER.search(text) is not None),
     ("password", lambda text: _DISGUISED.search(text) is not None),
     ("password", lambda text: _COMMANDS.search(text) is not None),
     ("password", lambda text: any(_is_login(match.group()) for match in _ENCODED.finditer(text))),

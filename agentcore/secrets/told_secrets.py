@@ -11,7 +11,7 @@ from typing import Final
 import regex
 
 from agentcore.lexicon.lazy_pattern import lazy_pattern
-from agentcore.secrets.secret_lists import counts_out, has_column, has_label, has_seed_phrase
+from agentcore.secrets.secret_lists import counts_out, has_column, has_label, has_login_row, has_seed_phrase
 from agentcore.secrets.secret_values import (
     LONGEST_VALUE,
     PART,
@@ -21,6 +21,7 @@ from agentcore.secrets.secret_values import (
     digits_in,
     gives_away,
     is_long,
+    is_made_up,
     looks_chosen,
     shape_of,
 )
@@ -32,7 +33,7 @@ _BOUNDARY: Final = lazy_pattern(
     r"|(?<![:=：\s])\s*\n+(?!\s*[\"']?value[\"']?\s*[:=])"
 )
 _QUOTES: Final = "\"'`«»“”„‚‘’「」『』*_ \t\n\r\u00a0("
-_COLONS: Final = (":", "=", "—", "–", "→", "->", "|", ">", "+", " -", "\t", "⇒")
+_COLONS: Final = ("👉", "➡", ":", "=", "—", "–", "→", "->", "|", ">", "+", " -", "\t", "⇒")
 _ENDS: Final = lazy_pattern(r"[\"'`»”’」』*)\s]*(?:[.,;!?)。，、！？؟،|]|$|\n)")
 _CLOSE: Final = 40
 """Characters between the name of a secret and what looks like nothing else at most."""
@@ -78,7 +79,9 @@ def is_told_in(text: FoldedText) -> bool:
         return False
     if any(statement.tells() for statement in _statements(text, marks)) or has_seed_phrase(text, marks):
         return True
-    return has_label(text, marks) or ("\n" in text.plain and has_column(text, marks))
+    if has_label(text, marks) or has_login_row(text, marks):
+        return True
+    return "\n" in text.plain and has_column(text, marks)
 
 
 _TELLING: Final = frozenset(
@@ -144,6 +147,7 @@ class _Statement:
         """Tell whether a word with a number ends what is told of names and dates that something opens by."""
         is_about = any(map(self._has, ("passwords", "codes", "locks", "logins", "as_before")))
         last = parts[-1] if parts else None
+        is_about = is_about or len(self._by_kind.get("derived", ())) > 1
         if last is None or not is_about or _PUT_TOGETHER.fullmatch(last.text) is None:
             return False
         before = self._text.plain[self._start : last.start].rstrip(_QUOTES)
@@ -154,6 +158,10 @@ class _Statement:
         """Tell whether a number ends what is said, right behind what a secret opens: `the PIN of my card 4711`."""
         ends = _ENDS.match(self._text.plain, part.end) is not None
         return part.shape is Shape.DIGITS and 3 < digits_in(part.text) < 9 and ends
+
+    def _stands_alone_in_three(self, part: ValuePart) -> bool:
+        """Tell whether three digits, as small locks have, end what is said."""
+        return digits_in(part.text) == 3 and _ENDS.match(self._text.plain, part.end) is not None
 
     def _parts(self) -> Iterator[ValuePart]:
         for match in PART.finditer(self._text.plain, self._start, self._end):
@@ -166,9 +174,10 @@ class _Statement:
     def _is_value(self, part: ValuePart) -> bool:
         if part.shape is Shape.WORD:
             return self._is_word_value(part) or self._goes_on_in_digits(part)
-        if self._is_followed(part):
-            return True
         by = self._introduced_by(part.start)
+        is_told = self._is_followed(part) or self._is_typed(part, by)
+        if is_told or (is_made_up(part.text) and self._is_to_get_in(part, by)):
+            return True
         if by == "into" and self._before("codes", part.start) and part.shape is Shape.DIGITS and is_long(part):
             return self._is_near("locks", part.start)
         if by is None or by in {"with", "into"}:
@@ -176,6 +185,23 @@ class _Statement:
                 return True
             return by is not None and self._is_put_to_use(part, by)
         return self._is_secret(part, by) or self._opens(part, by) or self._is_signed_in_with(part)
+
+    def _is_to_get_in(self, part: ValuePart, by: str | None) -> bool:
+        """Tell whether what is made up as passwords are is said of what one gets into, or was set anew."""
+        if by is None or ("_" in part.text and not self._is_no_name(part, by)):
+            return False
+        is_opened = self._is_near("logins", part.start) or self._is_near("locks", part.start)
+        return (by == "into" and self._has("changed")) or (by in _GETTING_IN and is_opened)
+
+    def _is_no_name(self, part: ValuePart, by: str) -> bool:
+        """Tell whether what has an underscore, as names of files and versions have, ends what is said of a use."""
+        ends = _ENDS.match(self._text.plain, part.end) is not None
+        return ends and digits_in(part.text) > 1 and by in {"with", "using", "entering", ":"}
+
+    def _is_typed(self, part: ValuePart, by: str | None) -> bool:
+        """Tell whether a word with digits behind it is used or entered to get into something."""
+        is_opened = self._is_near("locks", part.start) and _WORD_AND_DIGITS.fullmatch(part.text) is not None
+        return by in {"using", "entering"} and is_opened
 
     def _is_secret(self, part: ValuePart, by: str) -> bool:
         """Tell whether a value stands behind a word that is secret by its name."""
@@ -216,6 +242,8 @@ class _Statement:
         """Tell whether a value stands behind a safe, or a key, or what is entered."""
         if by in {":", "links"} and self._before("safes", part.start) and part.shape is Shape.DIGITS:
             return True
+        if is_key and by == ":" and part.shape is Shape.DIGITS and self._is_near("locks", part.start):
+            return True
         if is_key and self._is_near("logins", part.start):
             return by in {"keys", "links", ":", "namely"}
         return (by in {":", "entering"} or (by == "using" and gives_away(part))) and self._is_entered(part)
@@ -226,7 +254,8 @@ class _Statement:
 
     def _is_put_to_use(self, part: ValuePart, by: str) -> bool:
         """Tell whether something is opened with a value, or a secret was changed into it."""
-        if not is_long(part):
+        is_of_a_safe = part.shape is Shape.DIGITS and self._has("safes") and self._stands_alone_in_three(part)
+        if not (is_long(part) or is_of_a_safe):
             return False
         named = self._before("passwords", part.start)
         if by == "into":
@@ -359,11 +388,15 @@ class _Statement:
         is_used = self._has("entering") or self._has("opening")
         is_opened = is_used and (self._has("locks") or self._has("logins"))
         if not (is_secret or is_opened):
+            told = self._text.folded[self._start : self._end].partition(":")
+            if self._has("locks") and counts_out(told[2], least=4):
+                return True
             return self._has("locks") and self._has("links") and self._finds(_LONG_RUNS)
         if self._finds((_SPELLED, *_RUNS)) or (is_secret and self._finds((_FOUR_DIGITS,))):
             return True
         plain = self._text.plain[self._start : self._end]
-        if self._has("signs") and self._has("passwords") and any(map(str.isdigit, plain)):
+        has_digits = any(map(str.isdigit, plain)) or counts_out(self._text.folded[self._start : self._end], least=1)
+        if self._has("signs") and self._has("passwords") and has_digits:
             return self._has("links") or ":" in plain
         return (is_secret or self._has("locks")) and counts_out(self._text.folded[self._start : self._end])
 
@@ -383,7 +416,7 @@ class _Statement:
             for start in turns
             if _TURNED.match(folded, start) or _TURNED_TO.search(folded[max(0, start - 8) : start])
         ]
-        return len(told) > (1 if self._has("passwords") or self._has("safes") else 2)
+        return len(told) > (1 if any(map(self._has, ("passwords", "safes", "codes"))) else 2)
 
 
 _LEAST_NAME: Final = 5
@@ -405,10 +438,12 @@ _INTRODUCING: Final = (
     "codes",
     "locks",
 )
+_GETTING_IN: Final = frozenset({":", "with", "using", "into", "entering", "opening", "namely", "links"})
+_WORD_AND_DIGITS: Final = lazy_pattern(r"\p{L}{5,}\d{2,4}")
 _LISTED: Final = lazy_pattern(
     r"(?<![\d.,:/-])\d{1,2}(?=\s*(?:[,;、，](?!\d)|\.?$|\.\s)|\s(?:und|and|e|y|et|puis|luego|dann|then|poi|depois|потом|затем)\b)"
 )
 _OPENS_BRACKETS: Final = lazy_pattern(r"[\"'`»”’」』*]?\s?[(（\[]")
-_PUT_TOGETHER: Final = lazy_pattern(r"\p{L}{3,}[^\w\s]?\d{2,6}[^\w\s]?|\p{L}+\d\p{L}[\p{L}\d]*")
+_PUT_TOGETHER: Final = lazy_pattern(r"\p{L}{3,}[^\w\s]?\d{2,6}[^\w\s]?|\p{L}+\d+\p{L}[\p{L}\d]*")
 _TURNED_TO: Final = lazy_pattern(r"(?<!\d)\d{1,2}\W{1,3}(?:\p{L}{1,2}\W)?$")
 _TURNED: Final = lazy_pattern(r"\p{L}+\P{L}{0,3}(?:[\p{L}]{1,4}\P{L}{1,3})?\d{1,2}(?!\d)|[右左][にへ]?\s?\d{1,2}(?!\d)")

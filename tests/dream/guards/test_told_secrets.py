@@ -58,6 +58,23 @@ key = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
 the header says cGFzc3dvcmQ6aHVudGVyMg== as ever
 mysql -u root -pLupo2020 shop
 Igel77xx (Kennwort vom Router)
+Per il Wi-Fi dello studio usa Orecchiette_44, è attaccato sotto al router.
+Per disattivare l'antifurto digita 90412 entro trenta secondi
+La parola d'ordine per entrare nel gestionale è Zibibbo-2018, la cambiamo a fine mese.
+Sie haben mir das Passwort auf Frühling22! zurückgesetzt.
+On m'a réinitialisé le compte avec Printemps#9.
+Her Netflix is on my email and the password's moonPie88.
+You'll need MapleSyrup77 to get past the lock screen.
+Le cadenas du vélo s'ouvre avec 482.
+Es el nombre de mi perro y el año de mi boda, Canela2011.
+El portal: cuatro ocho cero uno
+La combinación de la caja es 12 a la derecha, 30 a la izquierda y 5.
+Чтобы снять с охраны, набери 4471.
+密保答案是旺财
+VPN — lgomez — Albahaca!8
+P a s s w o r t :  L i n d e 8 8
+db.example.com:5432:shop:clerk:Pump-kin77
+unzip -P Lumaca55 a.zip
 """.strip().splitlines()
 
 TABLES = [
@@ -65,6 +82,8 @@ TABLES = [
     "| Dienst | Passwort |\n|---|---|\n| WLAN | Kl33blatt |",
     "- name: DB_PASSWORD\n  value: Kl33blatt9",
     "Password:\n  Kl33blatt-x",
+    "Mot de passe du wifi\n\n    Figue-2-Barbarie",
+    "Utente: m.ferri\nParola chiave: Girasole#33\nServer: mail.example.it",
     "pw\n----\nGruenkohl!7",
     "PASSWORD=\\\nhunter2hunter",
     "Open the intranet, then type the password\n`Kl33blatt-x`",
@@ -100,6 +119,14 @@ Il gatto è nato nel 2014, quindi ha 10 anni.
 Barcode 4901234567894 cannot be read.
 token: "{{ env.TOKEN }}"
 password = os.environ["APP_PASSWORD"]
+The safe distance is 1500 metres.
+My phone is with the Pixel_7 case.
+We switched to Office_365 and the wifi is fine.
+Kontakt: Wi-Fi, Kabel, Antenne#2
+router; eth_0; up
+Benutzer: hmeier
+La parola d'ordine del congresso era innovazione.
+Das Losungswort der Kampagne hieß Zukunft.
 """.strip().splitlines()
 
 
