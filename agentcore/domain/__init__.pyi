@@ -44,6 +44,7 @@ from .filters import (
     TurnFilter as TurnFilter,
 )
 from .hypothesis import (
+    Bearing as Bearing,
     Factor as Factor,
     Hypothesis as Hypothesis,
     HypothesisDecision as HypothesisDecision,
@@ -51,6 +52,7 @@ from .hypothesis import (
     HypothesisSourceKind as HypothesisSourceKind,
     HypothesisState as HypothesisState,
     LoggedDecision as LoggedDecision,
+    WeighedEntry as WeighedEntry,
 )
 from .memory import (
     Level as Level,

@@ -18,6 +18,13 @@ KEPT_FOR: Final = timedelta(days=30)
 """How long a hypothesis waits for a decision before it goes stale."""
 LONGEST_FEEDBACK: Final = 1_024
 """Characters of a person's feedback."""
+PLAUSIBLE: Final = frozenset({"likeness", "rarity", "proposed"})
+"""Factors that speak for a relation; the others tell how well founded that is."""
+_PROPOSED: Final = "proposed"
+"""The factor of a likelihood that somebody gave."""
+_SUPPORT: Final = "support"
+FEEDBACK_LABEL: Final = "dream_feedback"
+"""Tag of the entry that holds the words by which somebody confirmed a hypothesis, and how its source begins."""
 _LONGEST_TEXT: Final = 1_000
 _MEDIUM: Final = 0.4
 _HIGH: Final = 0.7
@@ -127,6 +134,35 @@ class Factor:
         return f"{self.name}={self.value:.4g}"
 
 
+class Bearing(StrEnum):
+    """What a later entry says of a hypothesis."""
+
+    SUPPORTS = "supports"
+    CONTRADICTS = "contradicts"
+    NEITHER = "neither"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class WeighedEntry:
+    """One entry that came after a hypothesis and was held against it.
+
+    Args:
+        entry_id: It.
+        text_key: The fold key of its text as it was weighed: one that says something else is to be weighed anew.
+        bearing: What it says of the hypothesis.
+        counts: Whether it is one more independent piece of evidence for it.
+        quote: The words of the entry that say so.
+        by: Who read it.
+    """
+
+    entry_id: str
+    text_key: str
+    bearing: Bearing
+    counts: bool = False
+    quote: str = ""
+    by: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedDecision:
     """One line of the log of decisions.
@@ -169,6 +205,7 @@ class Hypothesis:
         generator: What worded it: `shared-terms`, `chain`, `person`, or the model's name.
         support: Independent pieces of evidence that came later and bear on it; surviving a night is none.
         touching: What came later and touches it, whether or not it was counted.
+        weighed: What of that was held against it, and what it says of it.
         trust: The least of its sources.
         state: How far it has come.
         state_reason: Why it is there.
@@ -199,6 +236,7 @@ class Hypothesis:
     generator: str = "person"
     support: int = 0
     touching: tuple[SourceRef, ...] = ()
+    weighed: tuple[WeighedEntry, ...] = ()
     trust: Trust = Trust.STATED
     state: HypothesisState = HypothesisState.PROPOSED
     state_reason: str | None = None
@@ -211,6 +249,9 @@ class Hypothesis:
     def __post_init__(self) -> None:
         """Sort the sources, and refuse what is blank, too long, founded on fewer than two, or ranked beyond 0 to 1."""
         object.__setattr__(self, "source_refs", tuple(sorted(set(self.source_refs))))
+        if self.weighed:  # a forget finds what was weighed by what touches it
+            named = {SourceRef(SourceKind.ENTRY, one.entry_id) for one in self.weighed}
+            object.__setattr__(self, "touching", tuple(sorted({*self.touching, *named})))
         if len(self.source_refs) < 2:
             raise InvalidContentError(field="source_refs", problem="a hypothesis rests on two records or more")
         for name in ("hypothesis", "what_if"):
@@ -243,6 +284,37 @@ class Hypothesis:
         if to not in TRANSITIONS[self.state]:
             raise ForbiddenTransitionError(record_id=self.id, state=self.state, wanted=to)
         return replace(self, state=to, state_reason=reason, state_at=at)
+
+    def with_weighed(self, weighed: Iterable[WeighedEntry]) -> "Hypothesis":
+        """Return it with these weighed entries and no others.
+
+        Each piece of evidence that counts halves what its likelihood lacks to 1; nothing else moves a likelihood.
+
+        Example:
+            >>> from datetime import UTC
+            >>> said = datetime(2025, 5, 1, tzinfo=UTC)
+            >>> guess = Hypothesis(id="h", scope=Scope.default(), hypothesis="It rains.", what_if="What if?",
+            ...     possible_outcome="", rationale="", question="", likelihood=0.5, confidence=0.5, created_at=said,
+            ...     source_refs=tuple(map(HypothesisSource.parse, ("entry:a", "entry:b"))), created_by="person",
+            ...     expires_at=said + KEPT_FOR)
+            >>> piece = WeighedEntry(entry_id="c", text_key="k", bearing=Bearing.SUPPORTS, counts=True)
+            >>> (held := guess.with_weighed([piece])).likelihood, held.support, held.with_weighed([]).likelihood
+            (0.75, 1, 0.5)
+        """
+        kept = tuple(sorted(weighed))
+        pieces = sum(one.counts for one in kept)
+        factors = tuple(one for one in self.factors if one.name != _SUPPORT)
+        if not any(one.name in PLAUSIBLE for one in factors):
+            factors = (*factors, Factor(_PROPOSED, self.likelihood))  # so that it can be taken back
+        likely = rank_of(one for one in factors if one.name in PLAUSIBLE)
+        told = (*factors, Factor(_SUPPORT, round(1.0 - 0.5**pieces, 4))) if pieces else factors
+        return replace(
+            self,
+            weighed=kept,
+            support=pieces,
+            factors=told,
+            likelihood=round(1.0 - (1.0 - likely) * 0.5**pieces, 4),
+        )
 
     def decided(self, logged: LoggedDecision, *, reason: str) -> "Hypothesis | None":
         """Return it after a decision; None if it stands as decided already.

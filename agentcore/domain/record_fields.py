@@ -10,11 +10,13 @@ from agentcore.domain.claim import ClaimState, Entailment
 from agentcore.domain.conclusion import Confidence, Pattern, Premise
 from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceRef
 from agentcore.domain.hypothesis import (
+    Bearing,
     Factor,
     HypothesisDecision,
     HypothesisSource,
     HypothesisState,
     LoggedDecision,
+    WeighedEntry,
 )
 from agentcore.domain.memory import Level, Status, Trust
 from agentcore.domain.question import QuestionCause, QuestionState, QuestionVerdict
@@ -149,6 +151,26 @@ def _decisions(value: Any) -> tuple[LoggedDecision, ...]:
     return tuple(decision_of(cast("dict[str, Any]", _checked(item, dict))) for item in _items(value))
 
 
+def weighed_image(weighed: WeighedEntry) -> Image:
+    """Return a weighed entry as images and rows hold it, what is empty left out."""
+    return {name: plain_value(value) for name in _WEIGHED_FIELDS if (value := getattr(weighed, name))}
+
+
+def weighed_of(image: Mapping[str, Any]) -> WeighedEntry:
+    """Read what `weighed_image` wrote; KeyError, ValueError or TypeError if it describes none.
+
+    Example:
+        >>> image = {"entry_id": "a", "text_key": "4f00c2", "bearing": "supports", "counts": True, "quote": "She did."}
+        >>> weighed_image(weighed_of(image)) == image
+        True
+    """
+    return WeighedEntry(**{name: read(image[name]) for name, read in _WEIGHED_FIELDS.items() if name in image})
+
+
+def _weighed(value: Any) -> tuple[WeighedEntry, ...]:
+    return tuple(sorted(weighed_of(cast("dict[str, Any]", _checked(item, dict))) for item in _items(value)))
+
+
 def _subject_time(value: Any) -> SubjectTime:
     return SubjectTime.parse(_text(value))
 
@@ -190,6 +212,15 @@ _DECISION_FIELDS: dict[str, Callable[[Any], Any]] = {
     "feedback": _text,
 }
 
+_WEIGHED_FIELDS: dict[str, Callable[[Any], Any]] = {
+    "entry_id": _text,
+    "text_key": _text,
+    "bearing": Bearing,
+    "counts": _flag,
+    "quote": _text,
+    "by": _text,
+}
+
 _WRITERS: dict[type, Callable[[Any], Any]] = {
     Trust: lambda trust: trust.name.lower(),
     SubjectTime: str,
@@ -200,6 +231,7 @@ _WRITERS: dict[type, Callable[[Any], Any]] = {
     HypothesisSource: str,
     Factor: str,
     LoggedDecision: decision_image,
+    WeighedEntry: weighed_image,
 }
 
 _CONVERTERS: dict[str, Callable[[Any], Any]] = {
@@ -254,6 +286,7 @@ CONVERTERS_OF_HYPOTHESES: Mapping[str, Callable[[Any], Any]] = {
     "quotes": _texts,
     "support": _whole,
     "touching": _sources,
+    "weighed": _weighed,
     "state": HypothesisState,
     "decisions": _decisions,
 }

@@ -63,7 +63,7 @@ class RecordKind(StrEnum):
 
 _STORE_ONLY = frozenset({"scope", "version", "importance"})
 _OWN_CONVERTERS = {RecordKind.CLAIM: CONVERTERS_OF_CLAIMS, RecordKind.HYPOTHESIS: CONVERTERS_OF_HYPOTHESES}
-_SPARSE = frozenset({"evidence", "premises", "observers"})
+_SPARSE = frozenset({"evidence", "premises", "observers", "weighed"})
 """Fields that an image leaves out when they are empty, as images did before there were such fields."""
 
 

@@ -9,6 +9,7 @@ from agentcore.domain.claim import Claim
 from agentcore.domain.conclusion import Premise
 from agentcore.domain.evidence import SourceKind, SourceRef
 from agentcore.domain.hypothesis import (
+    FEEDBACK_LABEL,
     LONGEST_FEEDBACK,
     Hypothesis,
     HypothesisDecision,
@@ -43,8 +44,6 @@ T = TypeVar("T")
 
 PROPOSE: Final = "propose_hypothesis"
 RESOLVE: Final = "resolve_hypothesis"
-LABEL: Final = "dream_feedback"
-"""Tag of the entry that holds the words by which somebody confirmed a hypothesis, and how its source begins."""
 CATEGORY: Final = "feedback/dreams"
 
 
@@ -405,11 +404,11 @@ def _fragment(hypothesis: Hypothesis, words: str, decision: DeskDecision, new_id
         scope=hypothesis.scope,
         content=words,
         category=CATEGORY,
-        tags=(LABEL,),
+        tags=(FEEDBACK_LABEL,),
         created_at=decision.at,
         recorded_at=decision.at,
         last_seen_at=decision.at,
-        metadata={"source": f"{LABEL}:{hypothesis.id}", "idempotency_key": f"dream-feedback:{hypothesis.id}"},
+        metadata={"source": f"{FEEDBACK_LABEL}:{hypothesis.id}", "idempotency_key": f"dream-feedback:{hypothesis.id}"},
     )
     return replace(made, evidence=(own_words(made, decision.at, decision.by),))
 

@@ -30,10 +30,18 @@ REFLECT: Final = Declaration(
 RE_EVALUATE: Final = Declaration(
     name="re-evaluate",
     requires=_MEMORY,
+    directives=(
+        DeclaredDirective(
+            "re-evaluate",
+            "What records that came after a hypothesis say of it.",
+            ("readings", "guess", "record", "reading", "supports", "contradicts", "neither", "quote"),
+        ),
+    ),
     mode=PassMode.OFF,
     presets=_REVIEWED_ALONE,
     options="hypotheses",
-    notes=("evaluated", "reinforced", "stale", "expired", "touched"),
+    notes=("evaluated", "reinforced", "stale", "expired", "touched", "weighed", "supported"),
+    rounds=(),
     home="re_evaluate:ReEvaluate",
     why="before new hypotheses, which are to wait a night before their sources count as intact",
 )

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from agentcore.domain.hypothesis import Hypothesis, HypothesisSource, HypothesisSourceKind, level_of
+from agentcore.domain.hypothesis import Hypothesis, HypothesisSource, HypothesisSourceKind, WeighedEntry, level_of
 from agentcore.domain.temporal import to_text
 from agentcore.recall.results import RelatedHypothesis
 from dream.cycle.hypotheses import Resolution
@@ -42,6 +42,7 @@ def dream_json(one: Hypothesis, facts: Collection[str] = ()) -> dict[str, Any]:
         "confidence_level": level_of(one.confidence).value,
         "factors": {factor.name: factor.value for factor in one.factors},
         "support": one.support,
+        "weighed": [_weighed_json(piece) for piece in one.weighed],
         "status": one.state.value,
         "invalidated_reason": one.state_reason if one.state.value == "stale" else None,
         "generator_model": one.generator,
@@ -52,6 +53,10 @@ def dream_json(one: Hypothesis, facts: Collection[str] = ()) -> dict[str, Any]:
         "last_evaluated_at": None if one.evaluated_at is None else to_text(one.evaluated_at),
         "expires_at": to_text(one.expires_at),
     }
+
+
+def _weighed_json(piece: WeighedEntry) -> dict[str, Any]:
+    return {"id": piece.entry_id, "bearing": piece.bearing.value, "counts": piece.counts, "quote": piece.quote}
 
 
 def related_json(found: Iterable[RelatedHypothesis]) -> list[dict[str, Any]]:

@@ -19,7 +19,8 @@ class HypothesisOptions(Options):
     max_outputs: int = Field(default=5, ge=1, le=50)
     """Hypotheses that one run proposes at most."""
     narrator: Narrator = Narrator.MODEL
-    """Who words them: `model` (one call a run at most, none without a model) or `arithmetic`."""
+    """Who words them, and weighs what came after them: `model` (one call each a run at most, none without a model) or
+    `arithmetic`, which weighs nothing."""
     max_entries: int = Field(default=500, ge=1)
     """New or changed entries looked at in one run; the rest is backlog."""
     least_likeness: float = Field(default=0.18, gt=0.0, le=1.0)
@@ -33,7 +34,7 @@ class HypothesisOptions(Options):
 
     @property
     def asks_model(self) -> bool:
-        """Whether a model words them where there is one."""
+        """Whether a model words and weighs where there is one."""
         return self.narrator is Narrator.MODEL
 
     @property

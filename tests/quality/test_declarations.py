@@ -24,6 +24,7 @@ _ALLOWED = {
     "agentcore/stores/sql/schema/__init__.py",
     "agentcore/stores/sql/schema/hypotheses.py",
     "agentcore/stores/sql/migrations/versions/v0028_hypotheses.py",
+    "agentcore/stores/sql/migrations/versions/v0033_weighed_evidence.py",
     # Where they are declared, and a preset that is called as a pass is.
     "dream/domain/built_in_passes.py",
     "dream/domain/declaration.py",

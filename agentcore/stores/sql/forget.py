@@ -150,6 +150,7 @@ def _remove(
     scrub(transaction, gone, said)
     card.delete([line.id for line in lines])
     SqlHypothesisStore(transaction).delete([one.id for one in guesses])
+    SqlHypothesisStore(transaction).release(doomed)
     SqlClaimStore(transaction).delete([one.id for one in claims])
     SqlQuestionStore(transaction).release([*doomed, *(one.id for one in claims)])
     SqlEntryStore(transaction).delete(doomed)

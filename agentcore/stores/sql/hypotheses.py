@@ -1,6 +1,7 @@
 """Reads and writes hypotheses and claims, and finds those that a forget takes with it."""
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, func, or_, select
@@ -124,6 +125,15 @@ def _lost(source: MemoryEntry | Claim | Hypothesis | Turn | None, text_key: str 
 
 class SqlHypothesisStore(SqlHypothesisReader, SqlRecordStore[Hypothesis]):
     """Write hypotheses."""
+
+    def release(self, gone: Collection[str]) -> None:
+        """Take forgotten entries out of what came after hypotheses and was held against them."""
+        refs = {SourceRef(SourceKind.ENTRY, one) for one in gone}
+        for chunk in chunks(sorted(map(str, refs)), _MENTIONS):
+            for one in self._where(or_(*(has_element(_H.touching, ref) for ref in chunk))):
+                left = replace(one, touching=tuple(ref for ref in one.touching if ref not in refs), weighed=())
+                kept = [weighed for weighed in one.weighed if weighed.entry_id not in gone]
+                self.replace(one, left.with_weighed(kept) if one.weighed else left)
 
     def _beside(self, record: Hypothesis) -> dict[str, Any]:  # noqa: ARG002 - the same for each
         return {"revision": self._transaction.change()}

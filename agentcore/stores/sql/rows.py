@@ -17,10 +17,17 @@ from agentcore.domain.card import CardSection
 from agentcore.domain.conclusion import Confidence, Pattern, Premise
 from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceKind, SourceRef
 from agentcore.domain.filters import EntryFilter
-from agentcore.domain.hypothesis import Factor, HypothesisSource, LoggedDecision
+from agentcore.domain.hypothesis import Factor, HypothesisSource, LoggedDecision, WeighedEntry
 from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
 from agentcore.domain.question import QuestionCause, QuestionState, QuestionVerdict
-from agentcore.domain.record_fields import decision_image, decision_of, evidence_image, premise_image
+from agentcore.domain.record_fields import (
+    decision_image,
+    decision_of,
+    evidence_image,
+    premise_image,
+    weighed_image,
+    weighed_of,
+)
 from agentcore.domain.records import Record, builder
 from agentcore.domain.signals import FailureCategory, FeedbackKind, Rating
 from agentcore.domain.subject_time import PartialDate, SubjectTime
@@ -98,12 +105,17 @@ _READERS: dict[str, Any] = {
     "factors": _each(Factor.parse),
     "quotes": _all_texts,
     "touching": _refs,
+    "weighed": _each(weighed_of),
     "decisions": _each(decision_of),
     "subject_time": SubjectTime.parse,
 }
 
 
-_IMAGES: Mapping[type, Callable[[Any], Any]] = {Premise: premise_image, LoggedDecision: decision_image}
+_IMAGES: Mapping[type, Callable[[Any], Any]] = {
+    Premise: premise_image,
+    LoggedDecision: decision_image,
+    WeighedEntry: weighed_image,
+}
 """How the items of a list are written that are more than a text."""
 
 

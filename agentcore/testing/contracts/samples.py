@@ -12,12 +12,14 @@ from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
 from agentcore.domain.evidence import Evidence, EvidenceVerdict, SourceKind, SourceRef
 from agentcore.domain.hypothesis import (
+    Bearing,
     Factor,
     Hypothesis,
     HypothesisDecision,
     HypothesisSource,
     HypothesisState,
     LoggedDecision,
+    WeighedEntry,
 )
 from agentcore.domain.memory import Level, MemoryEntry, Status, Trust
 from agentcore.domain.off_limits import OffLimitsTopic
@@ -336,7 +338,9 @@ def a_hypothesis(hypothesis_id: str, **fields: Any) -> Hypothesis:
         "source_refs": tuple(map(HypothesisSource.parse, ("claim:c", "entry:later", "hypothesis:h", "turn:t1"))),
         "factors": (Factor("rarity", 0.125), Factor("independence", 1.0)), "quotes": ('He said "Lisbon".',),
         "premises": (Premise("later", "4f00c2", START, "s1"),), "generator": "shared-terms", "trust": Trust.INFERRED,
-        "touching": (SourceRef(SourceKind.ENTRY, "new"),), "state": HypothesisState.REJECTED, "fragment": "said",
+        "touching": (SourceRef(SourceKind.ENTRY, "new"),), "weighed": (
+            WeighedEntry(entry_id="new", text_key="4", bearing=Bearing.SUPPORTS, counts=True, quote='"So"', by="model"),
+        ), "state": HypothesisState.REJECTED, "fragment": "said",
         "state_reason": "rejected by person", "state_at": START + DAY, "evaluated_at": START + DAY,
         "decisions": (LoggedDecision(decision=HypothesisDecision.REJECT, by="person", at=START + DAY, feedback="No."),),
     }  # fmt: skip

@@ -1,11 +1,11 @@
 """Words a hypothesis about a pair, and makes the change that proposes it."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from agentcore.domain.conclusion import Premise
-from agentcore.domain.hypothesis import Factor, Hypothesis, rank_of
+from agentcore.domain.hypothesis import PLAUSIBLE, Hypothesis, rank_of
 from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.text import fold_key
 from dream.domain.change import Change, ChangeSet
@@ -16,8 +16,6 @@ from dream.passes.terms import terms_of
 PROPOSE: Final = "propose_hypothesis"
 _CLIPPED: Final = 160
 _WORD: Final = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
-_PLAUSIBLE: Final = frozenset({"likeness", "rarity"})
-"""Factors that speak for a relation; the others tell how well founded that is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +87,8 @@ def clipped(text: str) -> str:
 def proposed(context: ModelContext, guess: Guess) -> ChangeSet:
     """Return the change that stores a guess; whoever takes it back is not told it again."""
     pair = guess.pair
-    likely = [one for one in pair.factors if one.name in _PLAUSIBLE]
-    founded = [one for one in pair.factors if one.name not in _PLAUSIBLE]
+    likely = [one for one in pair.factors if one.name in PLAUSIBLE]
+    founded = [one for one in pair.factors if one.name not in PLAUSIBLE]
     made = Hypothesis(
         id=pair.id,
         scope=context.scope,
@@ -119,18 +117,6 @@ def proposed(context: ModelContext, guess: Guess) -> ChangeSet:
 def premise_of(entry: MemoryEntry) -> Premise:
     """Return a source of a hypothesis as it is."""
     return Premise(entry.id, fold_key(entry.content), entry.created_at)
-
-
-def with_support(hypothesis: Hypothesis, pieces: int) -> Hypothesis:
-    """Return it with so many independent pieces of evidence that came later: they alone raise its rank.
-
-    Each halves what is left to 1; what it was founded on stays as it was.
-    """
-    factors = tuple(one for one in hypothesis.factors if one.name != "support")
-    likely = rank_of(one for one in factors if one.name in _PLAUSIBLE)
-    raised = round(1.0 - (1.0 - likely) * 0.5**pieces, 4)
-    told = (*factors, Factor("support", round(1.0 - 0.5**pieces, 4))) if pieces else factors
-    return replace(hypothesis, factors=told, likelihood=raised, support=pieces)
 
 
 def _rationale(pair: Pair) -> str:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from agentcore.domain import (
+    Bearing,
     CardLine,
     CardSection,
     Claim,
@@ -52,6 +53,7 @@ from agentcore.domain import (
     ToolCall,
     Trust,
     Turn,
+    WeighedEntry,
     WispRun,
     from_image,
     kind_of,
@@ -328,6 +330,18 @@ hypotheses = st.builds(
     ),
     quotes=st.lists(_TEXTS, max_size=3).map(tuple),
     support=st.integers(0, 9),
+    weighed=st.lists(
+        st.builds(
+            WeighedEntry,
+            entry_id=_IDS,
+            text_key=_IDS,
+            bearing=st.sampled_from(Bearing),
+            counts=st.booleans(),
+            quote=_TEXTS,
+            by=_TEXTS,
+        ),
+        max_size=3,
+    ).map(lambda given: tuple(sorted(given))),
     touching=st.lists(_SOURCES, max_size=3, unique=True).map(lambda given: tuple(sorted(given))),
     trust=st.sampled_from(Trust),
     state=st.sampled_from(HypothesisState),

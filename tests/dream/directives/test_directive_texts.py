@@ -42,6 +42,7 @@ _CONTRACT = {
     "hypotheses": {
         *("hypotheses", "hypothesis", "what_if", "possible_outcome", "question", "sourceIds", "quotes"),
     },
+    "re-evaluate": {"readings", "guess", "record", "reading", "quote", "supports", "contradicts", "neither"},
     "memory-md": {"edits", "op", "items", "text", "target", "reason"},
     "session-evaluator": {"rating", "summary"},
     "memory-rules": {"category", "tags", "importance", "subjectTime"},

@@ -67,7 +67,7 @@ from agentcore.stores.sql.schema.records import (
     withheld,
 )
 
-REVISION = "0032"
+REVISION = "0033"
 """The Alembic revision this code reads and writes."""
 
 KNOWN_REVISIONS = tuple(f"{number:04d}" for number in range(9, int(REVISION) + 1))

@@ -32,6 +32,7 @@ hypotheses = Table(
     Column("fragment", String(64), nullable=True),
     Column("version", Integer, nullable=False),
     Column("revision", BigInteger, nullable=False),
+    Column("weighed", Text, nullable=False, server_default="[]"),
     UniqueConstraint("scope_id", "id"),
     Index("ix_hypotheses_state", "scope_id", "state", "created_at"),
     Index("ix_hypotheses_revision", "scope_id", "revision"),

@@ -35,6 +35,12 @@ def _whole(one: Hypothesis, width: int) -> Lines:
     yield from paragraph(f"likelihood {one.likelihood}, confidence {one.confidence}: {factors}", width, first="  ")
     for ref in one.source_refs:
         yield Line(f"  from {ref}", _FAINT)
+    for piece in one.weighed:
+        if piece.quote:
+            read = f"{piece.bearing.value}{'' if piece.counts else ', not counted'}"
+            yield from paragraph(
+                f"{piece.entry_id[:8]} {read}: {one_line(piece.quote)}", width, first="  ", tone=_FAINT
+            )
     if one.state_reason:
         yield from paragraph(f"{one.state.value}: {one_line(one.state_reason)}", width, first="  ", tone=_FAINT)
     for logged in one.decisions:
