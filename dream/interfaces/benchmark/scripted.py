@@ -147,7 +147,7 @@ def _facts(turns: Iterable[Record]) -> Iterator[dict[str, Any]]:
         if statement is not None:
             speaker = turn.attributes.get("speaker")
             yield {
-                "content": _told(turn, statement),
+                "content": _as_said(turn, statement),
                 "category": f"people/{speaker}" if speaker else "general",
                 "tags": [],
                 "sourceTurns": [turn.handle],
@@ -218,12 +218,12 @@ def _copies(record: Record) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield the words in which a sentence of a record may be told, each with the sentence."""
     for sentence in _SENTENCE_END.split(record.text):
         if record.attributes.get("role") != "assistant":
-            yield tuple(_words(_told(record, sentence))), sentence
+            yield tuple(_words(_as_said(record, sentence))), sentence
         if record.attributes.get("role") in {"entry", "item"}:
             yield tuple(_words(sentence)), sentence
 
 
-def _told(record: Record, sentence: str) -> str:
+def _as_said(record: Record, sentence: str) -> str:
     return f"{record.attributes.get('speaker') or 'The user'} said: {sentence}"
 
 
