@@ -124,12 +124,12 @@ def record_of(line: str) -> Record | None:
     said = _SAID.fullmatch(found[2])
     if said is not None:
         told = {"role": said[1] or "user", "speaker": said[2] and _read(said[2]), _READ_BEFORE: said[3]}
-        return Record(found[1], {name: value for name, value in told.items() if value}, _told(found[3]))
+        return Record(found[1], {name: value for name, value in told.items() if value}, _text_in(found[3]))
     attributes = {name: _read(value) for name, value in _ATTRIBUTE.findall(found[2])}
-    return Record(found[1], attributes, _told(found[3]))
+    return Record(found[1], attributes, _text_in(found[3]))
 
 
-def _told(strings: str) -> str:
+def _text_in(strings: str) -> str:
     """Return the text of a record: one string, or its sentences with their numbers."""
     told = [str(orjson.loads(one)) for one in _TOLD.findall(strings)]
     return "".join(one if one.endswith("\n") else f"{one} " for one in told).strip()
