@@ -12,6 +12,7 @@ import sys
 import tempfile
 import textwrap
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -76,6 +77,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pythons", nargs="*", default=_PYTHONS)
     asked = parser.parse_args()
+    if find_spec("build") is None:
+        sys.exit("The package `build` makes the wheel and the sdist, and is not installed: `pip install build`.")
     with tempfile.TemporaryDirectory() as name:
         built = Path(name) / "dist"
         run(sys.executable, "-m", "build", "--outdir", built, ROOT)
