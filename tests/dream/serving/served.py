@@ -19,6 +19,8 @@ from dream.interfaces.serving.settings import ServeOptions
 
 MEMORIES = "/api/v1/memories"
 RUNS = "/api/v1/runs"
+DATABASE: str | None = None
+"""Where the memory of `served` is kept: a folder or the memory, unless a test says a URL of PostgreSQL."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ async def served(
     folder: Path | None = None, *, builder: AgentHostBuilder | None = None, **admitted: Any
 ) -> AsyncIterator[Served]:
     """Serve a folder, with all services, for the length of the block."""
-    made = builder or AgentHostBuilder(folder)
+    made = builder or AgentHostBuilder(folder, database=DATABASE)
     made.with_memory().with_conversation_log().with_feedback().with_skills().with_wisps().with_tool_calls()
     made.with_dreaming(in_background=False)
     options = replace(ServeOptions(), **admitted)
