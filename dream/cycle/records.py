@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from agentcore.hosting.services import HostServices
     from agentcore.stores.storage import ReadView
     from dream.cycle.history import EntryHistory, SkillHistory
+    from dream.cycle.skill_versions import SkillVersion
     from dream.domain.candidate import PromotionStanding
     from dream.domain.change import JournalRow
     from dream.domain.refused import RefusedText
@@ -293,6 +294,16 @@ class DreamRecords:
             UnknownRecordError: there is no such skill, and was none; or several ids begin so.
         """
         return await self._parts.storage.read(self._scope, lambda view: read_skill_history(view, name_or_id))
+
+    async def skill_versions(self, name: str) -> tuple[SkillVersion, ...]:
+        """Return the texts that an active skill had, the oldest first, each with its uses and how many of them failed.
+
+        Raises:
+            UnknownRecordError: no active skill has the name.
+        """
+        from dream.cycle.skill_versions import read_skill_versions  # noqa: PLC0415 - it brings the passes of skills
+
+        return await self._parts.storage.read(self._scope, lambda view: read_skill_versions(view, name))
 
     async def proposals(self, *, pass_name: str | None = None) -> list[WaitingProposal]:
         """Return what waits for a person, in the order it was proposed.

@@ -226,11 +226,12 @@ async def skills(api: ApiCalls, shown: Shown) -> Rendering:
     """The catalogue; or one skill with its versions."""
     if not shown.rest:
         return Rendering("skills.html", await api.get("/skills"))
-    skill, history = await asyncio.gather(
+    skill, history, told = await asyncio.gather(
         api.get(f"/skills/{shown.rest}"),
         api.get(f"/skill-history/{shown.rest}"),
+        api.get(f"/skill-versions/{shown.rest}"),
     )
-    return Rendering("skill.html", {"skill": skill, "history": history})
+    return Rendering("skill.html", {"skill": skill, "history": history, "versions": told["versions"]})
 
 
 async def documents(api: ApiCalls, shown: Shown) -> Rendering:

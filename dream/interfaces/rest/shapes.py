@@ -53,6 +53,12 @@ class HitsResponse(ResponseBody):
     """Hypotheses that have to do with it, as many as were asked for: unproven, and no memory."""
 
 
+class SkillVersionsResponse(ResponseBody):
+    """The texts of a skill, the oldest first: since and until when, its uses, and those in sessions that failed."""
+
+    versions: list[dict[str, Any]]
+
+
 class HistoryResponse(ResponseBody):
     """Why a record is as it is: who wrote it, what runs did to it, where it came from."""
 

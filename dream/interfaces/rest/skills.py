@@ -11,7 +11,7 @@ from agentcore.hosting.checks import MAX_NAME
 from dream.interfaces.rest.bodies import NAME, SkillRequest
 from dream.interfaces.rest.replies import answers, once, reply
 from dream.interfaces.rest.requests import PREFIX, IdempotencyKey, Reading, Writing
-from dream.interfaces.rest.shapes import HistoryResponse, SkillResponse, SkillsResponse
+from dream.interfaces.rest.shapes import HistoryResponse, SkillResponse, SkillsResponse, SkillVersionsResponse
 from dream.interfaces.serving.scoped_call import ScopedCall
 
 router = APIRouter(prefix=PREFIX, tags=["skills"])
@@ -35,6 +35,13 @@ async def list_skills(
 async def why_skill(call: Reading, name: SkillName) -> Response:
     """Tell who wrote a skill, what runs did to it, and what it said before."""
     return reply((await call.services.dreams.why_skill(name)).to_json())
+
+
+@router.get("/skill-versions/{name:path}", responses=answers(SkillVersionsResponse))
+async def list_skill_versions(call: Reading, name: SkillName) -> Response:
+    """List the texts of an active skill, the oldest first, with how often each was used and failed."""
+    versions = await call.services.dreams.skill_versions(name)
+    return reply({"versions": [one.to_json() for one in versions]})
 
 
 @router.get("/skills/{name:path}", responses=answers(SkillResponse))

@@ -7,11 +7,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from agentcore.domain.memory import Status
-from agentcore.domain.signals import Feedback, FeedbackKind, Rating, ToolCall
+from agentcore.domain.signals import Feedback, ToolCall
 from agentcore.domain.skill import Skill, SkillUse
 from agentcore.stores.storage import ReadView
 from dream.passes.protocol import PassView
 from dream.passes.skills.consolidation.judging import MERGE, REWRITE
+from dream.passes.skills.failed_sessions import MOST_SIGNALS, tells_failure
 
 WITHIN: Final = timedelta(minutes=30)
 """How long before the call that did a failed one may have been made."""
@@ -172,20 +173,6 @@ def _parents(view: ReadView, used: Collection[str]) -> dict[str, list[Skill]]:
                     parents[str(skill.successor)].append(skill)
         wanted = heirs - live - seen
     return dict(parents)
-
-
-MOST_SIGNALS: Final = 10_000
-"""The newest so many uses, feedback rows and tool calls are looked at."""
-
-_FAILURES: Final = frozenset({FeedbackKind.CORRECTION, FeedbackKind.THUMBS_DOWN})
-_FAILING: Final = frozenset({Rating.POOR, Rating.FAIR})
-
-
-def tells_failure(feedback: Feedback) -> bool:
-    """Tell whether a signal says that its session failed; a rating is a rating, whatever the summary's words."""
-    if feedback.kind is FeedbackKind.SESSION_SUMMARY:
-        return feedback.rating in _FAILING
-    return feedback.kind in _FAILURES
 
 
 @dataclass(frozen=True, slots=True)

@@ -355,6 +355,21 @@ async def test_a_rewrite_that_fails_more_often_is_taken_back_with_its_reason(lib
     assert reasons == {"failed in 2 of 5 uses since its rewrite, in 1 of 5 before it"}
 
 
+async def test_each_text_of_a_skill_tells_how_it_did(library: Library):
+    before = await rewritten(library, failed_before=1, failed_after=2)
+    rewrite = (await library.get(before)).content
+    await library.optimize()
+    versions = await library.world.dreams.skill_versions("mail-send")
+    assert [(one.content, one.uses, one.failed) for one in versions] == [
+        (before.content, 5, 1),
+        (rewrite, 5, 2),
+        (before.content, 0, 0),
+    ]
+    assert [one.since for one in versions] == [None, *(one.until for one in versions[:-1])]
+    with pytest.raises(UnknownRecordError):
+        await library.world.dreams.skill_versions("mail-sent")
+
+
 async def test_a_text_that_is_taken_back_takes_its_trust_with_it(library: Library):
     before = await rewritten(library, failed_before=1, failed_after=2)
     assert (before.trust, (await library.get(before)).trust) == (Trust.STATED, Trust.INFERRED)
