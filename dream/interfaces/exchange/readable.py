@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 
 from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, kind_of, text_of, to_image
 from agentcore.domain.scope import Scope
+from agentcore.domain.scope_pattern import ScopePattern
 from agentcore.domain.text import without_hidden
 from agentcore.errors import UnknownRecordError
 from agentcore.stores.storage import ReadView, Storage
@@ -17,17 +18,18 @@ _HEADS: Final = ("content", "words", "summary", "description", "skill_name", "to
 """Fields of which the first that a record has comes before all others."""
 
 
-async def readable_pages(storage: Storage, peer: str) -> AsyncGenerator[str]:
+async def readable_pages(storage: Storage, peer: str, *, within: ScopePattern | None = None) -> AsyncGenerator[str]:
     """Yield the page, scope by scope, as Markdown.
 
     Args:
         storage: Where all is kept.
         peer: The name of the peer, as scopes have it in their third part.
+        within: Of these scopes alone; by default of all.
 
     Raises:
         UnknownRecordError: no scope is about such a peer.
     """
-    about = [scope for scope in await storage.scopes() if scope.observed == peer]
+    about = [one for one in await storage.scopes() if one.observed == peer and (within is None or within.matches(one))]
     if not about:
         raise UnknownRecordError(kind="peer", value=peer)
     yield f"# What is kept about {_one_line(peer)}\n"

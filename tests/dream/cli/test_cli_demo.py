@@ -39,6 +39,12 @@ def test_the_commands_it_suggests_work_as_they_are_printed(cli: CommandLine):
     shutil.rmtree(folder)
 
 
+def test_later_dreams_on_the_demo_remove_nothing_though_its_weeks_are_long_past(cli: CommandLine):
+    cli.good("demo")
+    assert "removed for good" not in cli.good("run")
+    assert cli.json("memories")["total"] == 162
+
+
 def test_the_json_of_the_demo_is_one_document(cli: CommandLine):
     document = cli.bare("--json", "demo").document
     assert document["report"]["changes"] == len([row for row in document["diff"] if row["operation"] != "ask"]) == 36

@@ -192,6 +192,13 @@ def test_a_run_that_only_asked_says_what_it_asked_and_is_undone_once(cli: Comman
     assert "is undone already: nothing was changed." in " ".join(cli.good("undo", run_id).split())
 
 
+def test_an_undo_of_a_part_says_of_which_part_it_speaks(dreamt: CommandLine):
+    run = dreamt.json("runs")["runs"][0]["run_id"]
+    assert f"What retention did in run {run} changed nothing" in dreamt.good("undo", run, "--pass", "retention")
+    assert f"Undid change 1 of run {run}" in dreamt.good("undo", run, "--change", "1")
+    assert f"Change 1 of run {run} is undone already" in dreamt.good("undo", run, "--change", "1")
+
+
 def test_an_undo_of_a_run_that_changed_nothing_says_so(dreamt: CommandLine):
     run_id = dreamt.json("run")["run_id"]
     assert "changed nothing: there is nothing to undo." in " ".join(dreamt.good("undo", run_id).split())

@@ -136,6 +136,19 @@ def test_nothing_is_forgotten_where_nobody_can_be_asked(cli: CommandLine):
     assert cli.json("memories")["total"] == 1
 
 
+def test_what_a_forget_leaves_is_named_and_a_turn_of_it_goes_by_its_id(cli: CommandLine, tmp_path: Path):
+    talk = tmp_path / "talk.jsonl"
+    said = {"role": "user", "speaker": "Ana", "content": "Ana moved to Lisbon in May 2025, you know."}
+    talk.write_bytes(orjson.dumps({"session_id": "s1", "occurred_at": "2025-06-01T09:00:00Z", **said}))
+    cli.good("import", talk)
+    entry = cli.json("remember", "Ana moved to Lisbon in May 2025.")["id"]
+    told = cli.good("forget", entry, "--yes")
+    assert "Found and left as they are: 1 turn." in told
+    assert "forget --turn ID" in told
+    left = next(line.split()[1].rstrip(",") for line in told.splitlines() if line.startswith("  turn "))
+    assert "1 of them redacted" in " ".join(cli.good("forget", "--turn", left, "--yes").split())
+
+
 def test_a_short_prefix_forgets_nothing(cli: CommandLine):
     (entry_id,) = cli.known("Ana likes tea")
     told = cli("forget", entry_id[:5], "--yes")

@@ -31,6 +31,13 @@ def test_a_peer_whom_no_scope_is_about_is_said_so(cli: CommandLine):
     assert (told.code, "peer" in told.complaint) == (2, True)
 
 
+def test_a_peer_of_one_customer_is_told_apart_from_one_of_the_same_name(cli: CommandLine):
+    for scope in ("acme/agent/ana", "beta/agent/ana"):
+        cli.good("--scope", scope, "remember", f"Ana of {scope} sings.")
+    page = cli.good("--scope", "acme/*/*", "export", "--all-of", "ana", "--readable")
+    assert ("acme/agent/ana" in page, "beta" in page) == (True, False)
+
+
 def test_the_two_options_go_together(cli: CommandLine):
     cli.good("remember", "Ana sings.")
     assert cli("export", "--all-of", "agent").code == 2

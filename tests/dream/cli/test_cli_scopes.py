@@ -75,6 +75,10 @@ def test_several_scopes_are_erased_only_when_a_person_or_yes_says_so(cli: Comman
     assert cli("--scope", "beta/*/*", "forget", "3f2a91").code == 2
 
 
+def paused(cli: CommandLine) -> set[str]:
+    return {one["scope"] for one in cli.json("scopes")["scopes"] if one["paused"]}
+
+
 def held(cli: CommandLine) -> dict[str, int]:
     return {one["scope"]: one["entries"] for one in cli.json("scopes")["scopes"]}
 
@@ -249,10 +253,20 @@ def test_a_switch_of_a_workspace_makes_no_scope_and_tells_if_nobody_is_in_it(cli
     assert "none while dreams are switched off" in cli.good("--scope", "acme/rex/ana", "explain")
 
 
+def test_the_dreams_of_all_scopes_or_of_a_pattern_are_stopped_by_one_command(cli: CommandLine):
+    three(cli)
+    cli.good("--scope", "acme/*/*", "pause")
+    assert paused(cli) == {"acme/rex/ana", "acme/rex/ben"}
+    assert "resume --all-scopes" in cli.good("pause", "--all-scopes")
+    assert len(paused(cli)) == 3
+    assert len(cli.json("resume", "--all-scopes")["scopes"]) == 3
+    assert paused(cli) == set()
+
+
 def test_what_names_scopes_twice_is_refused(cli: CommandLine):
     three(cli)
     about = ("export", "--all-of", "ana", "--readable")
-    for words in (("--scope", "acme/*/*", *about), ("--scope", "acme/rex/ana", *about), (*about, "--all-scopes")):
+    for words in (("--scope", "acme/rex/ana", *about), (*about, "--all-scopes")):
         assert "--all-of and --" in cli(*words).complaint
     assert "--everything and --all-of" in cli("forget", "--everything", "--all-of", "ana").complaint
     assert "--no-http and --port" in cli("serve", "--no-http", "--port", "80").complaint

@@ -1,6 +1,7 @@
 """Runs `dream demo`: one dream on a ready-made memory, in a folder of its own."""
 
 import asyncio
+import contextlib
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from agentcore.domain.signals import Purpose
 from agentcore.hosting.host import Host
 from agentcore.llm.chat import ModelTier
 from agentcore.llm.settings import ChatOptions
+from agentcore.llm.settings_file import FILE_NAME
 from dream.domain.forecast import PassForecast
 from dream.interfaces.cli.commands.dreaming import named_entries
 from dream.interfaces.cli.commands.outcomes import told
@@ -61,6 +63,11 @@ _QUESTION = "what can Biscoito not eat?"
 _QUESTION_OF_A_MODEL = "what does an hour of Ines cost?"
 """The memory holds three rates, of which the conversation tells the one that holds now."""
 _HITS = 3
+_SETTINGS = f"""\
+# The demo ends on {AS_OF:%Y-%m-%d}: a dream by today's date would remove most of what was said for good.
+[dreaming.modes]
+retention = "off"
+"""
 
 
 async def demo(*, model: bool = True, yes: Annotated[bool, Parameter(negative="")] = False, session: CliSession) -> int:
@@ -87,10 +94,18 @@ async def demo(*, model: bool = True, yes: Annotated[bool, Parameter(negative=""
             here.screen.print(arrival_lines(here, arrival))
         if chat is None or yes or _is_agreed(here, arrival):
             shown = await _demonstrate(here, host, arrival)
+            _keep_all(folder)
             return told(here, shown.report, shown.to_json, lambda: demonstration_lines(here, shown))
     async with here.host(Access.CHANGE) as host:
         shown = await _demonstrate(here, host, replace(arrival, model=None, forecast=()))
+    _keep_all(folder)
     return told(here, shown.report, shown.to_json, lambda: demonstration_lines(here, shown))
+
+
+def _keep_all(folder: Path) -> None:
+    """Have later dreams, which go by today's date, remove nothing of the demo; settings that are there stay."""
+    with contextlib.suppress(FileExistsError), (folder / FILE_NAME).open("x", encoding="utf-8") as file:
+        file.write(_SETTINGS)
 
 
 def _is_agreed(session: CommandSession, arrival: Arrival) -> bool:

@@ -15,7 +15,7 @@ from dream.domain.change import ASK, JournalRow
 from dream.domain.forecast import total
 from dream.domain.report import PassReport, RunReport
 from dream.interfaces.cli.commands.outcomes import repeated, told
-from dream.interfaces.cli.commands.scopes import pattern_of, run_each
+from dream.interfaces.cli.commands.scopes import named_scopes, pattern_of, run_each
 from dream.interfaces.cli.errors import ConflictingOptionsError
 from dream.interfaces.cli.exit_codes import Exit
 from dream.interfaces.cli.live import live_status
@@ -130,23 +130,37 @@ def _tell(session: CliSession, ended: PassReport) -> None:
     session.screen.tell(pass_line(ended))
 
 
-async def pause(*, session: CliSession) -> None:
-    """Stop the dreams of the scope, in every process, until resume."""
-    await _set_paused(session, is_paused=True)
+async def pause(*, all_scopes: Annotated[bool, Parameter(negative="")] = False, session: CliSession) -> None:
+    """Stop the dreams of the scope, in every process, until resume.
+
+    Args:
+        all_scopes: Stop those of all scopes; of those that fit where `--scope` holds `*`, as in `acme/*/*`.
+        session: Whose memory.
+    """
+    await _set_paused(session, is_paused=True, is_every=all_scopes)
 
 
-async def resume(*, session: CliSession) -> None:
-    """Let the dreams of the scope run again."""
-    await _set_paused(session, is_paused=False)
+async def resume(*, all_scopes: Annotated[bool, Parameter(negative="")] = False, session: CliSession) -> None:
+    """Let the dreams of the scope run again.
+
+    Args:
+        all_scopes: Let those of all scopes; of those that fit where `--scope` holds `*`, as in `acme/*/*`.
+        session: Whose memory.
+    """
+    await _set_paused(session, is_paused=False, is_every=all_scopes)
 
 
-async def _set_paused(session: CliSession, *, is_paused: bool) -> None:
-    async with session.host(Access.CHANGE) as host:
-        dreams = host.for_scope(session.scope).dreams
-        await (dreams.pause() if is_paused else dreams.resume())
+async def _set_paused(session: CliSession, *, is_paused: bool, is_every: bool) -> None:
+    pattern = pattern_of(session, is_every=is_every)
+    named = [session.scope] if pattern is None else await named_scopes(session, pattern)
+    async with session.host(Access.CHANGE, needs_scope=pattern is None) as host:
+        for scope in named:
+            dreams = host.for_scope(scope).dreams
+            await (dreams.pause() if is_paused else dreams.resume())
+    whose = {"scope": str(session.scope)} if pattern is None else {"scopes": [str(one) for one in named]}
     session.screen.show(
-        lambda: {"scope": str(session.scope), "paused": is_paused},
-        lambda: paused_lines(session, is_paused=is_paused),
+        lambda: {**whose, "paused": is_paused},
+        lambda: paused_lines(session, named, is_paused=is_paused),
     )
 
 

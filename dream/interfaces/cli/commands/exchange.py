@@ -88,7 +88,8 @@ async def export(
 
     Args:
         output: The file to write; else stdout. Of several scopes the folder for a file of each.
-        all_of: A peer: every record of every scope that is about them, in whatever workspace; with --readable.
+        all_of: A peer: every record of every scope that is about them; with --readable. In whatever workspace, or in
+            those that `--scope 'acme/*/*'` names: another customer's may be another person.
         readable: Write a page that people read instead, for requests of access; with --all-of.
         all_scopes: Write all scopes; those that fit where `--scope` holds `*`, as in `acme/*/*`.
         session: Whose memory.
@@ -97,15 +98,16 @@ async def export(
         ConflictingOptionsError: scopes were named beside a peer, whose scopes are all that are about them.
         MissingSettingError: one of the two was given without the other, or no folder for several scopes.
     """
-    for name, is_given in (("--scope", "--scope" in session.given), ("--all-scopes", all_scopes)):
+    is_one = session.pattern is None and "--scope" in session.given
+    for name, is_given in (("--scope", is_one), ("--all-scopes", all_scopes)):
         if all_of is not None and is_given:
             raise ConflictingOptionsError(first="--all-of", second=name)
-    pattern = pattern_of(session, is_every=all_scopes)
-    if pattern is not None:
-        await _each(session, pattern, output)
-        return
     if (all_of is None) == readable:
         raise MissingSettingError(what="other option", remedy="give --all-of and --readable together")
+    pattern = pattern_of(session, is_every=all_scopes)
+    if pattern is not None and all_of is None:
+        await _each(session, pattern, output)
+        return
     if all_of is not None:
         await _readable(session, all_of, output)
         return
@@ -151,7 +153,7 @@ def _make(folder: Path) -> None:
 async def _readable(session: CliSession, peer: str, output: Path | None) -> None:
     # The scope of the session is not asked for: whether there is any about the peer is.
     async with session.host(Access.LOOK, dreams=False, needs_scope=False) as host:
-        pages = [page async for page in readable_pages(host.storage, peer)]
+        pages = [page async for page in readable_pages(host.storage, peer, within=session.pattern)]
     content = "".join(pages).encode("utf-8", "replace")
     if output is None:
         session.screen.write(content)

@@ -17,7 +17,7 @@ from dream.interfaces.cli.render.text import counted, one_line
 from dream.interfaces.cli.session import Access, CliSession
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from agentcore.domain.memory import MemoryEntry
     from agentcore.domain.scope import Scope
@@ -28,14 +28,15 @@ if TYPE_CHECKING:
 
 _LEAST_PREFIX = 6
 _NAMED = 10
-_NAMES = ("entry", "--session", "--everything", "--all-of")
+_NAMES = ("entry", "--session", "--turn", "--everything", "--all-of")
 
 
 async def forget(
     entry: str | None = None,
     /,
     *,
-    conversation: Annotated[str | None, Parameter(name="--session")] = None,
+    conversation: Annotated[str | None, Parameter(name=("--session", "--session-id"))] = None,
+    turn: str | None = None,
     everything: Annotated[bool, Parameter(negative="")] = False,
     all_of: str | None = None,
     turns: TurnsChoice = TurnsChoice.CITED,
@@ -50,6 +51,7 @@ async def forget(
     Args:
         entry: Its id, or at least 6 characters of the beginning of it.
         conversation: Redact all turns of this session instead, and remove every entry that was learnt from them.
+        turn: Redact this turn instead, and remove every entry that was learnt from it.
         everything: Erase all that the scope of --scope holds.
         all_of: Erase all scopes of the workspace that are about this peer.
         turns: What of the conversation goes with an entry: what it rests on, also what else says it, or no text of it.
@@ -57,7 +59,7 @@ async def forget(
         yes: Ask nobody; scripts have to say it.
         session: Whose memory.
     """
-    given = [entry is not None, conversation is not None, everything, all_of is not None]
+    given = [entry is not None, conversation is not None, turn is not None, everything, all_of is not None]
     if sum(given) != 1:
         told = [name for name, is_given in zip(_NAMES, given, strict=True) if is_given]
         if told:
@@ -75,7 +77,9 @@ async def forget(
         if everything or all_of is not None:
             await _erase(host, session, all_of, yes=yes)
         elif conversation is not None:
-            await _forget_session(host, session, conversation, yes=yes)
+            await _forget_turns(host, session, {"session_id": conversation}, yes=yes)
+        elif turn is not None:
+            await _forget_turns(host, session, {"turn_id": turn}, yes=yes)
         else:
             await _forget_entry(host, session, entry or "", turns, yes=yes)
 
@@ -96,14 +100,14 @@ async def _forget_entry(host: Host, session: CliSession, prefix: str, choice: Tu
     await _show(host, session, done, left, choice)
 
 
-async def _forget_session(host: Host, session: CliSession, conversation: str, *, yes: bool) -> None:
+async def _forget_turns(host: Host, session: CliSession, which: Mapping[str, str], *, yes: bool) -> None:
     log = host.for_scope(session.scope).conversation
     if not yes:
-        preview = await log.preview_forget(session_id=conversation)
+        preview = await log.preview_forget(**which)
         gone = await _entries(host, session, preview.removed)
         if not session.screen.confirm(forgetting_lines(gone, preview, (), TurnsChoice.CITED, session.screen.width)):
             return
-    await _show(host, session, await log.forget(session_id=conversation), [], TurnsChoice.CITED)
+    await _show(host, session, await log.forget(**which), [], TurnsChoice.CITED)
 
 
 async def _show(
@@ -122,7 +126,7 @@ async def _show(
         "untouched": list(OUT_OF_REACH),
         "copies": [{"kind": one.kind, "place": one.place, "made_at": to_text(one.made_at)} for one in copies],
     }
-    session.screen.show(lambda: document, lambda: forgotten_lines(done, restored, left, copies, session.screen.width))
+    session.screen.show(lambda: document, lambda: forgotten_lines(session, done, restored, left, copies))
 
 
 async def _erase(host: Host, session: CliSession, observed: str | None, *, yes: bool) -> None:

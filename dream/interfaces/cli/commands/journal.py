@@ -126,8 +126,10 @@ async def undo(
         report = await dreams.undo(target.run_id, pass_name=pass_name, change=change)
         scope, run_id = session.scope, target.run_id
         is_redo = await host.storage.read(scope, lambda view: dream_stores(view).runs.takes_back(run_id))
-        rows = await host.storage.read(scope, lambda view: dream_stores(view).journal.count(run_id))
-    lines = partial(undo_lines, session, report, target, has_changes=rows > 0, is_redo=is_redo)
+        rows = await dreams.diff(run_id, pass_name=pass_name, after=(change or 1) - 1, limit=1)
+    part = "" if pass_name is None else f"what {pass_name} did in "
+    part = part if change is None else f"change {change} of "
+    lines = partial(undo_lines, session, report, f"{part}run {run_id}", has_changes=bool(rows), is_redo=is_redo)
     return told(session, report, report.to_json, lines)
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from agentcore.hosting.restatements import Restatement
     from agentcore.stores.forgetting import Forgotten, KnownCopy
     from dream.interfaces.cli.render.text import Lines
+    from dream.interfaces.cli.session import CommandSession
 
 OUT_OF_REACH: Final = ("what says it in other words and was not found", "git history", "backups", "exports")
 _SHOWN: Final = 10
@@ -57,9 +58,13 @@ def forgetting_lines(
 def _found_lines(found: Sequence[Restatement], choice: TurnsChoice, width: int) -> Lines:
     goes = "goes too" if choice is TurnsChoice.ALL else "stays; give --turns all to have it go too"
     yield Line(f"Found besides, which {goes}: {', '.join(_counts(found))}.", Tone.WARNING)
+    yield from _restatement_lines(found, width)
+
+
+def _restatement_lines(found: Sequence[Restatement], width: int) -> Lines:
     for one in found[:_SHOWN]:
         who = f"{one_line(one.speaker)}: " if one.speaker else ""
-        told = f"{one.kind.value}, {_SAID[one.likeness]}: {who}{one_line(one.text)}"
+        told = f"{one.kind.value} {one.id}, {_SAID[one.likeness]}: {who}{one_line(one.text)}"
         yield from paragraph(told, width, first="  ", rest="    ")
     if len(found) > _SHOWN:
         yield Line(f"  and {len(found) - _SHOWN} more")
@@ -72,13 +77,14 @@ def _counts(found: Sequence[Restatement]) -> list[str]:
 
 
 def forgotten_lines(
+    session: CommandSession,
     done: Forgotten,
     restored: Sequence[MemoryEntry],
     left: Sequence[Restatement],
     copies: Sequence[KnownCopy],
-    width: int,
 ) -> Lines:
     """Yield what a forget removed, brought back and withheld, and where the text may still stand."""
+    width = session.screen.width
     yield Line(f"Forgotten for good: {counted(len(done.removed), 'entry', 'entries')}.", Tone.TITLE)
     for entry_id in done.removed:
         yield Line(f"    {one_line(entry_id)}", Tone.REMOVED)
@@ -96,6 +102,10 @@ def forgotten_lines(
         yield from paragraph(told, width)
     if left:
         yield from paragraph(f"Found and left as they are: {', '.join(_counts(left))}.", width, tone=Tone.WARNING)
+        yield from _restatement_lines(left, width)
+        for kind, words in ((SourceKind.TURN, ("--turn", "ID")), (SourceKind.ENTRY, ("ID",))):
+            if any(one.kind is kind for one in left):
+                yield Line(f"To forget such {_CALLED[kind][1]} too: {session.command('forget', *words)}")
     yield from paragraph(
         f"Out of reach, look there yourself if it matters: {', '.join(OUT_OF_REACH)}.", width, tone=Tone.FAINT
     )

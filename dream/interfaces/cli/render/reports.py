@@ -345,16 +345,14 @@ def _next_steps(session: CommandSession, report: RunReport, asked: int, *, is_ru
         yield Line("Nothing was changed.")
 
 
-def undo_lines(
-    session: CommandSession, report: RunReport, target: RunReport, *, has_changes: bool, is_redo: bool
-) -> Lines:
+def undo_lines(session: CommandSession, report: RunReport, what: str, *, has_changes: bool, is_redo: bool) -> Lines:
     """Yield what an undo put back and what it left alone; a redo, of an undo, opens the operations again.
 
     Args:
         session: What the command was given.
         report: What the undo did.
-        target: The run that it took back.
-        has_changes: Whether that run changed or asked anything.
+        what: What it took back, as in "run 49425d507bb48938".
+        has_changes: Whether that had changed or asked anything.
         is_redo: Whether that run was an undo itself.
     """
     width = session.screen.width
@@ -363,10 +361,10 @@ def undo_lines(
         return
     if not report.changes and not any(item.refused or item.notes for item in report.passes):
         why = "is undone already: nothing was changed" if has_changes else "changed nothing: there is nothing to undo"
-        yield from paragraph(f"Run {target.run_id} {why}.", width)
+        yield from paragraph(f"{what[:1].upper()}{what[1:]} {why}.", width)
         return
     back = counted(report.changes, "record")
-    yield Line(f"Undid run {target.run_id}: {back} put back.", Tone.TITLE)
+    yield Line(f"Undid {what}: {back} put back." if report.changes else f"Nothing of {what} was put back.", Tone.TITLE)
     for item in report.passes:
         yield from refusal_lines(item.refused, width, indent="  ")
         purged = item.notes.get("purged_for_good", 0)

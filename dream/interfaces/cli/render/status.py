@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 import orjson
 
+from agentcore.domain.scope import Scope
 from dream.cycle.scheduling.status import ScheduleStatus
 from dream.cycle.scope_status import ScopeStatus
 from dream.domain.candidate import Candidate, PromotionStanding
@@ -247,12 +248,14 @@ def _waiting(session: CommandSession, status: ScopeStatus) -> str:
     return f"{waiting}; {session.command('review', 'list')} shows them"
 
 
-def paused_lines(session: CommandSession, *, is_paused: bool) -> Lines:
+def paused_lines(session: CommandSession, named: Sequence[Scope], *, is_paused: bool) -> Lines:
     """Yield what a pause or resume did."""
+    whose = str(named[0]) if len(named) == 1 else counted(len(named), "scope")
     if is_paused:
-        yield Line(f"The dreams of {session.scope} are paused, in every process: {session.command('resume')} lifts it.")
+        words = ("resume",) if session.pattern is not None or len(named) == 1 else ("resume", "--all-scopes")
+        yield Line(f"The dreams of {whose} are paused, in every process: {session.command(*words)} lifts it.")
     else:
-        yield Line(f"The dreams of {session.scope} may run.")
+        yield Line(f"The dreams of {whose} may run.")
 
 
 def finding_lines(findings: Sequence[Finding], width: int) -> Lines:
