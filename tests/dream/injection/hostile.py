@@ -13,6 +13,7 @@ _TEXTS = Path(__file__).parent / "data" / "hostile.jsonl"
 _LINE = re.compile(
     r"\[(?P<handle>\w+)\]"
     r"(?P<attributes>(?: (?:[a-z-]+=(?:\"(?:[^\"\\]|\\.)*\"|[^\s\"]+)|[A-Za-z-]+))*)"
+    r"(?:(?: \"(?:[^\"\\]|\\.)*\")?(?: read-before)?:)?"
     r" (?P<text>\"(?:[^\"\\]|\\.)*\")"
 )
 _QUOTED = re.compile(r"(?P<name>[a-z-]+)=(?P<value>\"(?:[^\"\\]|\\.)*\")")

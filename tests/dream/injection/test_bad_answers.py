@@ -1,7 +1,7 @@
 """Whatever a model server does wrong: the run says so, no memory changes, and nothing is lost for the next run."""
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 from dreaming import World, codes
-from hostile import marker_of, parted, read_line, read_lines
+from hostile import Line, marker_of, parted, read_line, read_lines
 from rereading import is_second_reading, reread
 
 from agentcore.domain import EvidenceVerdict, Status, Turn
@@ -224,7 +224,7 @@ class Model:
     def __call__(self, request: ServedRequest) -> ServerReply | str:
         contents = [message["content"] for message in request.body["messages"]]
         inside = parted(contents[1], marker_of(contents)).inside
-        lines = [read_line(line) for line in inside if not line[1:2].isdecimal()]  # items to be put right
+        lines = records(inside)
         handles = {line.text: line.handle for line in lines}
         is_mining = lines[0].handle.startswith("t")
         if self.is_honest:
@@ -232,6 +232,11 @@ class Model:
             return _json(said(handles)) if is_mining or {TEA, GREEN} <= handles.keys() else '{"toDelete": []}'
         bad = self.case.mining if is_mining or self.case.consolidation is None else self.case.consolidation
         return _json(bad(handles)) if callable(bad) else bad
+
+
+def records(inside: Sequence[str]) -> list[Line]:
+    """The records among lines, without headings of sessions and items to be put right."""
+    return [read_line(line) for line in inside if line.startswith("[") and not line[1:2].isdecimal()]
 
 
 def _json(value: Any) -> str:
@@ -358,7 +363,7 @@ class Liar:
         if is_second_reading(contents[1]):
             return reread(contents[1], lambda text, _: text == self.lie) if self.reads else "It is all true."
         parts = parted(contents[1], marker_of(contents))
-        lines = [read_line(line) for line in parts.inside if not line[1:2].isdecimal()]
+        lines = records(parts.inside)
         if not lines[0].handle.startswith("t"):
             return _json({"toDelete": [], "toSave": []})
         is_repair = "Refused items:" in contents[1]
