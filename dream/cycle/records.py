@@ -13,7 +13,7 @@ from agentcore.hosting.checks import clean_instant
 from dream.cycle.history import read_entry_history, read_skill_history
 from dream.domain.session import DREAMS, DreamSession, session_key
 from dream.domain.storage_names import DREAM_LEASE
-from dream.domain.usage import EVERYTHING, UsageRow, summed
+from dream.domain.usage import EVERYTHING, HostDay, UsageRow, summed
 from dream.errors import UnknownPassError, UnknownRunError
 from dream.stores import dream_stores
 from dream.stores.memory_health import MemoryHealth, health_of
@@ -168,6 +168,18 @@ class DreamRecords:
             )
             left.append(model.host_tokens_per_day - of_all.tokens)
         return max(0, min(left)) if left else None
+
+    async def host_day(self) -> HostDay:
+        """Return what the dreams of all scopes of the host cost today (UTC), and what they may."""
+        model = self._options.model
+        today = self._parts.clock.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        of_all = await self._parts.storage.read(self._scope, lambda view: dream_stores(view).calls.spent_by_all(today))
+        return HostDay(
+            calls=of_all.calls,
+            tokens=of_all.tokens,
+            most_calls=model.host_calls_per_day,
+            most_tokens=model.host_tokens_per_day,
+        )
 
     async def runs(self, *, limit: int = 20, before: str | None = None) -> list[RunReport]:
         """Return the newest runs, newest first; one that is under way or interrupted has no `finished_at`.

@@ -11,6 +11,32 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostDay:
+    """What the dreams of all scopes together cost today (UTC), and what they may.
+
+    Args:
+        calls: Calls of models.
+        tokens: Their tokens, in both directions.
+        most_calls: `host_calls_per_day`; None without that bound.
+        most_tokens: `host_tokens_per_day`; None without that bound.
+    """
+
+    calls: int
+    tokens: int
+    most_calls: int | None
+    most_tokens: int | None
+
+    def to_json(self) -> dict[str, int | None]:
+        """Return plain JSON values."""
+        return {
+            "calls": self.calls,
+            "tokens": self.tokens,
+            "most_calls": self.most_calls,
+            "most_tokens": self.most_tokens,
+        }
+
+
 class UsageKey(StrEnum):
     """What usage is told apart by."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, timedelta
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import orjson
 from sqlalchemy import func, insert, literal_column, or_, select, update
@@ -301,6 +301,15 @@ class Facts:
         left = [bound - spent for bound, spent in ((tokens, self.spent.tokens), (all_tokens, of_all.tokens))
                 if bound is not None]  # fmt: skip
         return max(0, min(left)) if left else None
+
+    def spent_bound(self, model: ModelOptions, of_all: Spent) -> str | None:
+        """Return the option whose bound of the day is spent; None if none is."""
+        spent = (self.spent.tokens, self.spent.calls, of_all.tokens, of_all.calls)
+        bounds = zip(_DAY_BOUNDS, _day_bounds(model), spent, strict=True)
+        return next((name for name, bound, cost in bounds if bound is not None and cost >= bound), None)
+
+
+_DAY_BOUNDS: Final = ("tokens_per_day", "calls_per_day", "host_tokens_per_day", "host_calls_per_day")
 
 
 def _day_bounds(model: ModelOptions) -> tuple[int | None, int | None, int | None, int | None]:

@@ -286,6 +286,7 @@ def _to_schedule(
     stored, is_readable = _stored(row.state, scope)
     known = facts[row.pk]
     seen_at = now if row.changed_since is None else min(now, from_micros(row.changed_since))
+    everybody = of_all() if terms.bounds_all else Spent()
     state = ScheduleState(
         scope=scope,
         registered_at=seen_at if row.registered_at is None else from_micros(row.registered_at),
@@ -295,7 +296,8 @@ def _to_schedule(
         failures=_failures(stored, known),
         is_paused=known.is_paused,
         lease_until=known.lease_until,
-        budget_left=known.budget_left(terms.model, of_all() if terms.bounds_all else Spent()),
+        budget_left=known.budget_left(terms.model, everybody),
+        spent_bound=known.spent_bound(terms.model, everybody),
         budget_renews_at=terms.renews_at(now),
         options_hash=row.options_hash or "",
         **stored.shared(),

@@ -261,7 +261,9 @@ def work_gates(situation: TriggerState) -> tuple[Gate, Gate]:
     work = Gate(GateName.WORK, waiting > 0, value=waiting, threshold=1, until=until)
     allowed = allowed_at(state, now)
     is_open = not waiting or (allowed is not None and allowed <= now)
-    budget = Gate(GateName.BUDGET, is_open, value=state.budget_left, threshold=1, until=None if is_open else allowed)
+    needs = 1 if state.spent_bound is None else f"more of {state.spent_bound}"
+    until = None if is_open else allowed
+    budget = Gate(GateName.BUDGET, is_open, value=state.budget_left, threshold=needs, until=until)
     return work, budget
 
 

@@ -115,6 +115,7 @@ class ScheduleState:
         is_busy: Whether something outside holds dreams back at this moment: a turn, or a busy source elsewhere.
         lease_until: When the lease of a run that is under way, here or elsewhere, runs out; None if there is none.
         budget_left: Tokens that may still be spent today; None if there is no bound.
+        spent_bound: The option whose bound of the day is spent, such as `host_calls_per_day`; None if none is.
         budget_renews_at: When the budget is full again; None if it never is.
         unread: What waits to be read apart from dreams; nothing where the options read in dreams alone.
         read_at: When turns were last read apart from a dream, or were to be.
@@ -144,6 +145,7 @@ class ScheduleState:
     is_busy: bool = False
     lease_until: datetime | None = None
     budget_left: int | None = None
+    spent_bound: str | None = None
     budget_renews_at: datetime | None = None
     unread: UnreadTurns = field(default=UnreadTurns())
     read_at: datetime | None = None

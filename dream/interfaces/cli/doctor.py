@@ -4,10 +4,10 @@ import asyncio
 import platform
 import sqlite3
 import tempfile
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from sqlalchemy import ColumnElement, String, Table, and_, column, exists, func, select, table, text
 
@@ -17,7 +17,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidInputError, StorageError
 from agentcore.hosting.host import Host
 from agentcore.hosting.option_layers import OptionSource
-from agentcore.hosting.option_parts import effective_parts
+from agentcore.hosting.option_parts import PARTS, effective_part
 from agentcore.secrets import secret_in
 from agentcore.stores.sql.feed import unknown_states
 from agentcore.stores.sql.forget_key import KEY_VARIABLE, ForgetKey
@@ -42,6 +42,7 @@ from dream.interfaces.cli.session import Access, CommandSession
 from dream.interfaces.release import installed_version
 from dream.stores import dream_stores
 
+T = TypeVar("T")
 _LIBRARIES = ("agentcore-dream", "sqlalchemy", "numpy", "pydantic", "orjson", "cyclopts")
 _PAGE = 5_000
 _READ_FOR_SECRETS: Final = 10_000
@@ -150,16 +151,25 @@ def _folder(session: CommandSession) -> Finding:
 
 def _settings(session: CommandSession) -> Finding:
     """Read every table of the settings file as a host would."""
-    try:
-        chat = session.chat()
-        session.embedder()
-        levels = session.levels()
-        found = [*levels.effective(session.scope), *effective_parts(session.data_dir, session.left())]
-    except InvalidInputError as error:
-        return Finding("settings", FindingLevel.WRONG, str(error).rstrip("."))
-    except ExceptionGroup as group:
-        told = "; ".join(str(error).rstrip(".") for error in group.exceptions)
-        return Finding("settings", FindingLevel.WRONG, told)
+    wrong: list[str] = []
+
+    def attempt(look: Callable[[], T]) -> T | None:
+        try:
+            return look()
+        except InvalidInputError as error:
+            wrong.append(str(error).rstrip("."))
+        except ExceptionGroup as group:
+            wrong.extend(str(error).rstrip(".") for error in group.exceptions)
+        return None
+
+    chat, levels = attempt(session.chat), attempt(session.levels)
+    attempt(session.embedder)
+    options = None if levels is None else attempt(lambda: levels.effective(session.scope))
+    left = attempt(session.left)
+    parts = [attempt(lambda part=part: effective_part(part, session.data_dir, left, session.scope)) for part in PARTS]
+    if wrong or levels is None:
+        return Finding("settings", FindingLevel.WRONG, "; ".join(dict.fromkeys(wrong)))
+    found = [*(options or ()), *(one for part in parts for one in part or ())]
     unasked = levels.unasked_models() if chat is None else ""
     if unasked:
         told, remedy = unasked.rstrip(".").split(": ", 1)

@@ -96,6 +96,18 @@ def test_the_json_of_an_export_is_one_document(cli: CommandLine, tmp_path: Path)
     assert cli.json("export", "--output", tmp_path / "x.jsonl")["records"] == 2
 
 
+def test_an_export_overwrites_a_file_only_when_told_to(cli: CommandLine, tmp_path: Path):
+    cli.good("remember", "Ana likes tea")
+    path, folder = tmp_path / "x.jsonl", tmp_path / "each"
+    path.write_bytes(b"mine")
+    told = cli("--json", "export", "--output", path)
+    assert (told.code, "--force" in told.complaint, path.read_bytes()) == (2, True, b"mine")
+    cli.good("export", "--output", path, "--force")
+    assert path.read_text("utf-8") == cli.exported()
+    cli.good("export", "--all-scopes", "--output", folder)
+    assert "--force" in cli("--json", "export", "--all-scopes", "--output", folder).complaint
+
+
 def test_an_export_replaces_a_file_but_writes_into_a_pipe(cli: CommandLine, tmp_path: Path):
     cli.good("remember", "Ana likes tea")
     pipe = tmp_path / "pipe"

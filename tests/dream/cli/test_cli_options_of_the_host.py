@@ -117,6 +117,31 @@ async def _living(data: Path) -> Any:
                 yield one
 
 
+def test_the_doctor_tells_everything_that_is_wrong_in_the_settings(cli: CommandLine):
+    cli.data.mkdir()
+    said = "[memory]\nfloor = 7\n[skills]\nnone = 1\n[dreaming]\nstep_size = 'x'\n"
+    (cli.data / "agentcore.toml").write_text(said, "utf-8")
+    told = examined(cli)["settings"]
+    assert [word for word in ("floor", "none", "step_size") if word not in told] == []
+
+
+def test_config_show_tells_the_workspace_that_the_narrowest_pattern_gives(cli: CommandLine):
+    cli.make_folder()
+    of_scopes = '[scopes."acme/*/*"]\nworkspace = "wide"\n[scopes."acme/rex/*"]\nworkspace = "narrow"\n'
+    said = f'workspace = "notes/{{observer}}"\n{of_scopes}'
+    (cli.data / "agentcore.toml").write_text(said, "utf-8")
+
+    def shown(scope: str) -> tuple[object, object]:
+        parts = cli.json("--scope", scope, "config", "show")["parts"]
+        return next((one["value"], one["scopes"]) for one in parts if one["name"] == "workspace.folder")
+
+    assert [shown(one) for one in ("acme/rex/ana", "acme/mia/ana", "home/mia/ana")] == [
+        ("narrow", "acme/rex/*"),
+        ("wide", "acme/*/*"),
+        ("notes/{observer}", None),
+    ]
+
+
 def test_the_doctor_names_a_table_that_nobody_reads(cli: CommandLine):
     cli.data.mkdir()
     (cli.data / "agentcore.toml").write_text("[memori]\nfloor = 0.2\n", "utf-8")

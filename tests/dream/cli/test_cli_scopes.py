@@ -243,6 +243,11 @@ def test_a_pattern_that_no_scope_fits_is_refused_by_every_command_that_takes_one
     assert "acme/rex/ana" in cli("scopes", "acne/*/*").complaint
 
 
+def test_a_switch_in_a_folder_that_was_mistyped_makes_none(cli: CommandLine):
+    assert cli("switch", "dream", "off").code == 2
+    assert not cli.data.exists()
+
+
 def test_a_switch_of_a_workspace_makes_no_scope_and_tells_if_nobody_is_in_it(cli: CommandLine):
     three(cli)
     assert cli("switch", "dream", "off", "--all-of", "acme").err == ""

@@ -49,6 +49,13 @@ def _paid(cli: CommandLine) -> None:
         connection.execute("UPDATE model_calls SET answered_at = ? WHERE input_tokens = 1000", (two_days,))
 
 
+def test_usage_tells_what_all_scopes_cost_today(cli: CommandLine):
+    _paid(cli)
+    (cli.data / "agentcore.toml").write_text("[dreaming.model]\nhost_calls_per_day = 9\n", "utf-8")
+    assert "All scopes of the host today (UTC): 3 calls of 9, 127 tokens." in cli.good("usage")
+    assert cli.json("usage", "--all-scopes")["host_today"]["most_calls"] == 9
+
+
 def test_usage_tells_days_passes_and_models_apart(cli: CommandLine):
     _paid(cli)
     document = cli.json("usage")

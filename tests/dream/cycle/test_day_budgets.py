@@ -57,6 +57,8 @@ async def test_a_bound_of_all_scopes_is_left_for_today_and_renewed_at_midnight(w
     assert await one.dreams.tokens_left() == 2_500
     await asks(world_on_disk.elsewhere(), 2)
     assert await one.dreams.tokens_left() == 500
+    day = await one.dreams.host_day()
+    assert (day.calls, day.tokens, day.most_calls, day.most_tokens) == (2, 2_000, None, 2_500)
     world_on_disk.clock.set(NOW.replace(hour=0) + DAY)
     assert await one.dreams.tokens_left() == 2_500
 
@@ -68,7 +70,7 @@ async def test_the_gate_of_the_budget_is_shut_by_what_others_spent(world_on_disk
     await asks(world_on_disk.elsewhere(), 2)
     state = (await one.dreams.explain()).decision
     (gate,) = [gate for gate in state.gates if gate.name == "budget"]
-    assert gate.value == 0
+    assert (gate.value, gate.threshold) == (0, f"more of {next(iter(bound))}")
 
 
 def test_a_bound_of_all_scopes_is_not_said_of_some():

@@ -3,7 +3,7 @@
 import os
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +13,7 @@ from cyclopts import Parameter
 
 from agentcore.domain.scope import Scope
 from agentcore.domain.scope_pattern import ScopePattern
+from agentcore.errors import InvalidOptionsError
 from agentcore.stores.storage import Storage
 from dream.errors import UnwritableFileError
 from dream.interfaces.cli.commands.scopes import named_scopes, pattern_of
@@ -82,6 +83,7 @@ async def export(
     all_of: str | None = None,
     readable: Annotated[bool, Parameter(negative="")] = False,
     all_scopes: Annotated[bool, Parameter(negative="")] = False,
+    force: Annotated[bool, Parameter(negative="")] = False,
     session: CliSession,
 ) -> None:
     """Write every record and cursor of the scope as sorted JSON lines, or all that is kept about a peer to be read.
@@ -92,9 +94,11 @@ async def export(
             those that `--scope 'acme/*/*'` names: another customer's may be another person.
         readable: Write a page that people read instead, for requests of access; with --all-of.
         all_scopes: Write all scopes; those that fit where `--scope` holds `*`, as in `acme/*/*`.
+        force: Overwrite files that exist.
         session: Whose memory.
 
     Raises:
+        InvalidOptionsError: the file exists, and nobody said that it is to be overwritten.
         ConflictingOptionsError: scopes were named beside a peer, whose scopes are all that are about them.
         MissingSettingError: one of the two was given without the other, or no folder for several scopes.
     """
@@ -106,8 +110,10 @@ async def export(
         raise MissingSettingError(what="other option", remedy="give --all-of and --readable together")
     pattern = pattern_of(session, is_every=all_scopes)
     if pattern is not None and all_of is None:
-        await _each(session, pattern, output)
+        await _each(session, pattern, output, force=force)
         return
+    if output is not None:
+        _refuse_to_overwrite([output], force=force)
     if all_of is not None:
         await _readable(session, all_of, output)
         return
@@ -123,16 +129,26 @@ async def export(
     )
 
 
-async def _each(session: CliSession, pattern: ScopePattern, folder: Path | None) -> None:
+def _refuse_to_overwrite(files: Sequence[Path], *, force: bool) -> None:
+    there = next((one for one in files if one.is_file()), None)
+    if there is not None and not force:
+        allowed = "it exists: give --force to overwrite it, or name another"
+        raise InvalidOptionsError(field="--output", value=str(there), allowed=allowed)
+
+
+async def _each(session: CliSession, pattern: ScopePattern, folder: Path | None, *, force: bool) -> None:
     """Write a file for each scope; what stands between the slashes of its name is quoted as in an address."""
     if folder is None:
         raise MissingSettingError(what="folder", remedy="name one with --output, for a file of each scope")
     named = await named_scopes(session, pattern)
+    files = {
+        scope: folder / f"{'+'.join(quote(part, safe='') for part in str(scope).split('/'))}.jsonl" for scope in named
+    }
+    _refuse_to_overwrite(list(files.values()), force=force)
     _make(folder)
     written: list[dict[str, Any]] = []
     async with session.host(Access.LOOK, needs_scope=False) as host:
-        for scope in named:
-            path = folder / f"{'+'.join(quote(part, safe='') for part in str(scope).split('/'))}.jsonl"
+        for scope, path in files.items():
             records = await export_file(host.storage, scope, path)
             written.append({"scope": str(scope), "path": encodable(str(path)), "records": records})
     session.screen.show(

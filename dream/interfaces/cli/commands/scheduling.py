@@ -40,7 +40,7 @@ def show(
     session.require_folder()
     left = session.left()
     levels = session.levels()
-    options, parts = levels.effective(session.scope), effective_parts(session.data_dir, left)
+    options, parts = levels.effective(session.scope), effective_parts(session.data_dir, left, session.scope)
     shown, shown_parts = (
         [one for one in found if not changed or one.source is not OptionSource.DEFAULT] for found in (options, parts)
     )

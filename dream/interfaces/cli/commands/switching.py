@@ -29,6 +29,7 @@ async def switch(
         session_id: One conversation of the scope, or with --all-of of its workspace; it need not have begun.
         session: Whose memory.
     """
+    session.require_folder(one_scope=False)  # whoever names a folder that is not there has mistyped it
     setting = SETTINGS[state]
     told = {"dream": setting} if what == "dream" else {"learning": setting}
     async with session.host(Access.CREATE, dreams=False) as host:

@@ -11,7 +11,7 @@ from agentcore.errors import InvalidOptionsError
 from dream.domain.usage import EVERYTHING, UsageKey, UsageRow, summed
 from dream.interfaces.cli.commands.scopes import named_scopes, pattern_of
 from dream.interfaces.cli.errors import ConflictingOptionsError
-from dream.interfaces.cli.render.usage import usage_lines, usage_of_scopes_lines
+from dream.interfaces.cli.render.usage import host_lines, usage_lines, usage_of_scopes_lines
 from dream.interfaces.cli.session import Access, CliSession
 from dream.interfaces.documents import usage_json
 
@@ -47,11 +47,14 @@ async def usage(
     async with session.host(Access.LOOK) as host:
         dreams = host.for_scope(session.scope).dreams
         rows = await dreams.usage(since=since, by=keys)
-        left = await dreams.tokens_left()
+        left, host_day = await dreams.tokens_left(), await dreams.host_day()
     total = next(iter(summed(rows)), UsageRow())
     session.screen.show(
-        lambda: usage_json(session.scope, rows, since=since, tokens_left=left),
-        lambda: usage_lines(session, rows, total, keys, left),
+        lambda: {
+            **usage_json(session.scope, rows, since=since, tokens_left=left),
+            "host_today": host_day.to_json(),
+        },
+        lambda: [*usage_lines(session, rows, total, keys, left), *host_lines(host_day)],
     )
 
 
@@ -63,13 +66,15 @@ async def _of_each(session: CliSession, pattern: ScopePattern, since: datetime |
             dreams = host.for_scope(scope).dreams
             rows = await dreams.usage(since=since, by=frozenset())
             found.append((scope, next(iter(summed(rows)), UsageRow()), await dreams.tokens_left()))
+        host_day = await host.dreams.host_day()
     total = next(iter(summed(row for _, row, _ in found)), UsageRow())
     session.screen.show(
         lambda: {
             "scopes": [{"scope": str(scope), **row.to_json(), "tokens_left_today": left} for scope, row, left in found],
             "total": total.to_json(),
+            "host_today": host_day.to_json(),
         },
-        lambda: usage_of_scopes_lines(found, total),
+        lambda: [*usage_of_scopes_lines(found, total), *host_lines(host_day)],
     )
 
 

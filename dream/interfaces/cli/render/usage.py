@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from agentcore.domain.scope import Scope
 from dream.domain.forecast import PassForecast, total
-from dream.domain.usage import UsageKey, UsageRow
+from dream.domain.usage import HostDay, UsageKey, UsageRow
 from dream.interfaces.cli.render.reasons import explained
 from dream.interfaces.cli.render.text import Line, Lines, Tone, clip, counted, numbers_table, paragraph
 from dream.interfaces.cli.session import CommandSession
@@ -35,6 +35,16 @@ def left_line(left: int | None) -> Line:
     if left is None:
         return Line("There is no bound for a day.")
     return Line(f"Left for today (UTC): {counted(left, 'token')}.")
+
+
+def host_lines(day: HostDay) -> Lines:
+    """Yield what all scopes of the host cost today, where that has a bound."""
+    if day.most_calls is None and day.most_tokens is None:
+        return
+    calls, tokens = counted(day.calls, "call"), counted(day.tokens, "token")
+    of_calls = "" if day.most_calls is None else f" of {day.most_calls:,}"
+    of_tokens = "" if day.most_tokens is None else f" of {day.most_tokens:,}"
+    yield Line(f"All scopes of the host today (UTC): {calls}{of_calls}, {tokens}{of_tokens}.")
 
 
 def _table(rows: Sequence[UsageRow], total: UsageRow, keys: Sequence[UsageKey]) -> Lines:
