@@ -13,9 +13,9 @@ from agentcore.errors import InvalidContentError, UnknownRecordError
 from agentcore.hosting.services import HostServices
 from agentcore.stores.storage import ReadView, UnitOfWork
 from dream.cycle.desk import Desk
-from dream.cycle.desk_changes import DeskDecision
 from dream.domain.card_marks import line_mark
 from dream.domain.change import Change, ChangeSet
+from dream.domain.desk_decision import DeskDecision
 from dream.domain.report import RunReport
 from dream.options import DreamOptions
 

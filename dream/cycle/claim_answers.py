@@ -10,10 +10,11 @@ from agentcore.domain.predicates import PredicateRule
 from agentcore.domain.question import Question, QuestionVerdict
 from agentcore.domain.records import Record
 from agentcore.stores.storage import UnitOfWork
-from dream.cycle.claim_changes import promoted, rejected
-from dream.cycle.desk_changes import DeskDecision, settled
+from dream.cycle.desk_changes import settled
 from dream.domain.change import Change, ChangeSet
+from dream.domain.desk_decision import DeskDecision
 from dream.errors import UnknownMemberError
+from dream.passes.claim_changes import promoted, rejected
 
 ANSWER_CLAIM: Final = "answer_claim"
 

@@ -12,11 +12,11 @@ from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import clean_content, normalise
 from agentcore.errors import InvalidContentError, UnknownRecordError
 from agentcore.stores.storage import ReadView, UnitOfWork
-from dream.cycle.claim_changes import PromotionStep, by_words, promoted, texts_of, verified
 from dream.cycle.desk import Desk
-from dream.cycle.desk_changes import DeskDecision
 from dream.domain.change import Change, ChangeSet
+from dream.domain.desk_decision import DeskDecision
 from dream.domain.report import RunReport
+from dream.passes.claim_changes import PromotionStep, by_words, promoted, texts_of, verified
 
 ASSERT: Final = "claim_assert"
 VERIFY: Final = "claim_verify"

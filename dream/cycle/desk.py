@@ -23,7 +23,6 @@ from dream.cycle.desk_changes import (
     EDIT,
     MERGE,
     SUPERSEDE,
-    DeskDecision,
     change_set,
     edited,
     kept,
@@ -40,6 +39,7 @@ from dream.cycle.running.run_envelope import asked_for
 from dream.cycle.running.step_writer import StepWriter
 from dream.domain.asked_question import AskedQuestion
 from dream.domain.change import Change, ChangeSet
+from dream.domain.desk_decision import DeskDecision
 from dream.domain.proposal import Proposal
 from dream.domain.report import PassOutcome, PassReport, RunKind, RunReport
 from dream.domain.step import StepDraft

@@ -5,8 +5,7 @@ one is asked which entries say the same to the letter, so that what holds never 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from typing import Final
 
 from agentcore.domain.evidence import SourceKind, SourceRef
@@ -17,39 +16,13 @@ from agentcore.domain.temporal import absorb, merged_fields
 from agentcore.domain.text import normalise
 from agentcore.domain.validity import superseded
 from dream.domain.change import Change, ChangeSet, fingerprint
+from dream.domain.desk_decision import DeskDecision
 from dream.guards.verdict import EvidenceText, Verdict, judge
 
 EDIT: Final = "edit"
 MERGE: Final = "merge"
 SUPERSEDE: Final = "supersede"
 ANSWER: Final = "answer"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeskDecision:
-    """Who decides, when and why.
-
-    Args:
-        by: Who, such as `person`.
-        at: When.
-        why: The reason in their words; None if they gave none.
-        trust: How far what they decide is trusted.
-    """
-
-    by: str
-    at: datetime
-    why: str | None = None
-    trust: Trust = Trust.CONFIRMED
-
-    def told(self, what: str) -> str:
-        """Return the reason of a change, for people.
-
-        Example:
-            >>> from datetime import UTC
-            >>> DeskDecision(by="person", at=datetime(2025, 1, 1, tzinfo=UTC), why="She moved.").told("archived")
-            'archived by person: She moved.'
-        """
-        return f"{what} by {self.by}" + (f": {self.why}" if self.why else "")
 
 
 def edited(before: MemoryEntry, after: MemoryEntry, what: str, decision: DeskDecision) -> ChangeSet | None:

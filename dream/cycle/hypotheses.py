@@ -27,15 +27,15 @@ from agentcore.hosting.checks import clean_text
 from agentcore.recall.results import RelatedHypothesis
 from agentcore.secrets import secret_in
 from agentcore.stores.storage import ReadView, UnitOfWork
-from dream.cycle.claim_changes import PromotionStep, by_words, promoted
 from dream.cycle.desk import Desk
-from dream.cycle.desk_changes import DeskDecision
 from dream.domain.change import Change, ChangeSet
+from dream.domain.desk_decision import DeskDecision
 from dream.domain.guessing_passes import HYPOTHESES, RE_EVALUATE, REFLECT
 from dream.domain.report import RunReport
 from dream.errors import LostSourceError
 from dream.guards.claim_words import FoundClaim, claims_in
 from dream.options import DreamOptions, PassMode
+from dream.passes.claim_changes import PromotionStep, as_new, by_words, promoted
 
 if TYPE_CHECKING:
     from dream.cycle.dreams import Dreams
@@ -285,7 +285,7 @@ class Hypotheses:
             met.add(new.key)
             held = by_words(unit, new, rules, decision, beside=[fragment])
             step = promoted(unit, held, rules, decision, ids[2 * place + 1], beside=[fragment])
-            steps.append(_as_new(step, held, decision))
+            steps.append(as_new(step, held, decision))
         return steps
 
     async def _read(self, work: Callable[[ReadView], T]) -> T:
@@ -415,10 +415,3 @@ def _fragment(hypothesis: Hypothesis, words: str, decision: DeskDecision, new_id
 
 def _stored(view: ReadView, hypothesis: Hypothesis) -> MemoryEntry | None:
     return None if hypothesis.fragment is None else view.entries.get(hypothesis.fragment)
-
-
-def _as_new(step: PromotionStep, held: Claim, decision: DeskDecision) -> PromotionStep:
-    """Return a step of a claim that is not stored yet: it comes in as the gate left it."""
-    others = tuple(one for one in step.changes if one.record_id != held.id)
-    made = Change[Any](before=None, after=step.claim, reason=decision.told(f"claimed: {step.verdict.reason}"))
-    return replace(step, changes=(made, *others))

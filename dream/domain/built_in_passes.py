@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 from agentcore.domain.capability import Capability
 from dream.domain.concluding_passes import CARD_REFRESH, DEDUCTION, INDUCTION
 from dream.domain.declaration import Declaration, DeclaredDirective, PassMode, Preset, Reads
-from dream.domain.guessing_passes import HYPOTHESES, RE_EVALUATE, REFLECT
+from dream.domain.guessing_passes import CLAIMS, HYPOTHESES, RE_EVALUATE, REFLECT
 from dream.domain.rounds import RoundKind
-from dream.domain.verification import VERIFY
+from dream.domain.verification import SECOND_READING as _VERIFY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,12 +33,6 @@ _NOT_FOR_PROMOTION: Final[Mapping[Preset, PassMode]] = MappingProxyType({Preset.
 
 _MEMORY_RULES: Final = DeclaredDirective(
     "memory-rules", "What a memory is and how one is written; it stands before the others."
-)
-
-_VERIFY: Final = DeclaredDirective(
-    VERIFY,
-    "How statements are read a second time beside their evidence, by a reader who did not write them.",
-    ("says", "contradicts", "not_said"),
 )
 
 _VERIFIED: Final = (RoundKind.VERIFICATION, RoundKind.REPAIR, RoundKind.VERIFICATION)
@@ -396,6 +390,7 @@ BUILT_IN: Final = (
     MEMORY_CONSOLIDATION,
     DEDUCTION,
     INDUCTION,
+    CLAIMS,
     SKILL_CONSOLIDATION,
     SKILL_OPTIMIZATION,
     WISP_FAILURES,

@@ -1,4 +1,4 @@
-"""Declares the passes around hypotheses; `dream.domain.built_in_passes` says where they stand in a run."""
+"""Declares the passes around hypotheses and claims; `dream.domain.built_in_passes` says where they stand in a run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.capability import Capability
 from dream.domain.declaration import Declaration, DeclaredDirective, PassMode, Preset, Reads
+from dream.domain.rounds import RoundKind
+from dream.domain.verification import SECOND_READING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,6 +16,29 @@ if TYPE_CHECKING:
 _MEMORY: Final = frozenset({Capability.MEMORY})
 _REVIEWED_ALONE: Final[Mapping[Preset, PassMode]] = MappingProxyType({Preset.REVIEWED: PassMode.APPLY})
 """Of what only Dense-Mem does: its records wait for a person as they are, so nothing of the pass waits besides."""
+
+CLAIMS: Final = Declaration(
+    name="claims",
+    requires=_MEMORY | {Capability.LLM},
+    directives=(
+        DeclaredDirective(
+            "claims",
+            "Which claims new entries make: subject, predicate and object, with the words that say it.",
+            ("claims", "subject", "predicate", "object", "negated", "when", "sourceId", "quote"),
+        ),
+        SECOND_READING,
+    ),
+    mode=PassMode.OFF,
+    presets=MappingProxyType(dict.fromkeys(Preset, PassMode.OFF)),
+    options="claims",
+    notes=(
+        *("looked_at", "known", "read_again", "taken"),
+        *("candidate", "validated", "disputed", "rejected", "promoted"),
+    ),
+    rounds=(RoundKind.VERIFICATION, RoundKind.VERIFICATION),
+    home="claims:ClaimTaking",
+    why="after the passes that merge and conclude, so that it takes claims from what holds",
+)
 
 REFLECT: Final = Declaration(
     name="reflect",

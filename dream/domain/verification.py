@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
+from dream.domain.declaration import DeclaredDirective
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
@@ -14,6 +16,11 @@ if TYPE_CHECKING:
 
 VERIFY: Final = "verify"
 """The directive of the second reading."""
+SECOND_READING: Final = DeclaredDirective(
+    VERIFY,
+    "How statements are read a second time beside their evidence, by a reader who did not write them.",
+    ("says", "contradicts", "not_said"),
+)
 VERIFY_INFERENCE: Final = "verify-inference"
 """The directive of the second reading of conclusions."""
 

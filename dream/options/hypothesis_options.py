@@ -51,3 +51,5 @@ class ClaimOptions(Options):
 
     rules: Path | None = None
     """A TOML file with a table per predicate, put over the rows that are shipped."""
+    max_entries: int = Field(default=60, ge=1)
+    """New or changed entries from which one run of the pass takes claims; the rest is backlog."""

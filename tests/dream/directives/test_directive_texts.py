@@ -42,6 +42,7 @@ _CONTRACT = {
     "hypotheses": {
         *("hypotheses", "hypothesis", "what_if", "possible_outcome", "question", "sourceIds", "quotes"),
     },
+    "claims": {"claims", "subject", "predicate", "object", "negated", "when", "sourceId", "quote"},
     "re-evaluate": {"readings", "guess", "record", "reading", "quote", "supports", "contradicts", "neither"},
     "memory-md": {"edits", "op", "items", "text", "target", "reason"},
     "session-evaluator": {"rating", "summary"},

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from agentcore.domain.claim import Claim
 from agentcore.domain.hypothesis import Hypothesis, level_of
-from dream.cycle.claim_changes import PromotionStep
 from dream.cycle.hypotheses import Resolution
 from dream.interfaces.cli.render.text import Line, Lines, Tone, counted, one_line, paragraph, when
 from dream.interfaces.cli.session import CommandSession
+from dream.passes.claim_changes import PromotionStep
 from dream.stores.memory_health import MemoryHealth
 
 _FAINT = Tone.FAINT

@@ -12,9 +12,9 @@ from agentcore.domain.question import Question, QuestionCause, question_id
 from agentcore.domain.records import Record
 from agentcore.domain.validity import superseded
 from agentcore.stores.storage import ReadView
-from dream.cycle.desk_changes import DeskDecision
 from dream.domain.change import Change
 from dream.domain.claim_gate import GateOutcome, GateVerdict, judge_gate, rule_of
+from dream.domain.desk_decision import DeskDecision
 from dream.guards.claim_words import entailment_of
 from dream.passes.subjects import CLAIM, SUBJECT, TOPIC
 
@@ -227,6 +227,13 @@ def _asking(
     if not view.questions.existing([asked.id]):
         changes.append(Change[Record](before=None, after=asked, reason=decision.told("asked which claim holds")))
     return PromotionStep(verdict=verdict, claim=after, changes=tuple(changes), question=asked)
+
+
+def as_new(step: PromotionStep, held: Claim, decision: DeskDecision) -> PromotionStep:
+    """Return a step of a claim that is not stored yet: it comes in as the gate left it."""
+    others = tuple(one for one in step.changes if one.record_id != held.id)
+    made = Change[Any](before=None, after=step.claim, reason=decision.told(f"claimed: {step.verdict.reason}"))
+    return replace(step, changes=(made, *others))
 
 
 def rejected(claim: Claim, reason: str, decision: DeskDecision) -> Change[Record]:

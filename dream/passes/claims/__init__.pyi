@@ -1,0 +1,3 @@
+from .dream_pass import (
+    ClaimTaking as ClaimTaking,
+)
