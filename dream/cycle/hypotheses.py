@@ -28,6 +28,7 @@ from agentcore.recall.results import RelatedHypothesis
 from agentcore.secrets import secret_in
 from agentcore.stores.storage import ReadView, UnitOfWork
 from dream.cycle.desk import Desk
+from dream.cycle.own_words import says_nothing_of_its_own
 from dream.domain.change import Change, ChangeSet
 from dream.domain.desk_decision import DeskDecision
 from dream.domain.guessing_passes import HYPOTHESES, RE_EVALUATE, REFLECT
@@ -396,7 +397,7 @@ def _founded(
 
 
 def _fragment(hypothesis: Hypothesis, words: str, decision: DeskDecision, new_id: str) -> MemoryEntry:
-    if normalise(words) in {normalise(hypothesis.hypothesis), normalise(hypothesis.what_if)}:
+    if says_nothing_of_its_own(words, hypothesis):
         problem = "it is the hypothesis's own text, which is no evidence for it; give what the person said"
         raise InvalidContentError(field="feedback", problem=problem)
     made = MemoryEntry(

@@ -49,7 +49,7 @@ class Confused(Wishful):
         raise LookupError("where was I")
 
 
-OPT_IN = ("deduction", "induction", "reflect", "re-evaluate", "hypotheses")
+OPT_IN = ("deduction", "induction", "claims", "reflect", "re-evaluate", "hypotheses")
 """Passes that are off unless a preset or an option switches them on."""
 
 
