@@ -21,7 +21,7 @@ from agentcore.domain.hypothesis import (
 )
 from agentcore.domain.memory import MemoryEntry, Trust, own_words
 from agentcore.domain.predicates import read_rules
-from agentcore.domain.text import clean_content, fold_key, normalise
+from agentcore.domain.text import clean_content, fold_key
 from agentcore.errors import InvalidContentError, InvalidOptionsError, SecretError, UnknownRecordError
 from agentcore.hosting.checks import clean_text
 from agentcore.recall.results import RelatedHypothesis

@@ -248,9 +248,17 @@ async def second_guess(world: World) -> Hypothesis:
 
 async def test_the_text_of_a_hypothesis_is_no_evidence_for_it(world: World):
     found = await guess(world)
-    with pytest.raises(InvalidContentError, match="own text"):
-        await confirm(world, found, found.hypothesis)
+    for words in (
+        found.hypothesis,
+        found.what_if,
+        f"Yes, that is right: {found.hypothesis} I confirm it.",
+        f"I think {found.hypothesis.replace(' may ', ' really do ')}",
+    ):
+        with pytest.raises(InvalidContentError, match="own text"):
+            await confirm(world, found, words)
     assert (await told(world))[0].state is HypothesisState.PROPOSED
+    own = f"{found.hypothesis} Ana explained on the phone that her landlord forbids insects."
+    assert (await confirm(world, found, own)).hypothesis.state is HypothesisState.PROMOTED
 
 
 @pytest.mark.parametrize(
