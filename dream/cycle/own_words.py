@@ -15,34 +15,23 @@ _LEAST_OWN: Final = 3
 """Telling words that make a statement: one that assents alone has fewer."""
 _ASSENTS: Final = frozenset(
     term
-    for word in [
-        "yes",
-        "yeah",
-        "right",
-        "true",
-        "correct",
-        "exactly",
-        "indeed",
-        "confirm",
-        "confirmed",
-        "agree",
-        "agreed",
-        "certainly",
-        "sure",
-        "absolutely",
-        "definitely",
-        "think",
-        "believe",
-        "know",
-        "said",
-        "say",
-        "says",
-        "statement",
-        "hypothesis",
-        "guess",
-        "happened",
-        "following",
-    ]
+    for word in (
+        *("yes", "yeah", "right", "true", "correct", "exactly", "indeed", "confirm", "confirmed", "agree", "agreed"),
+        *(
+            "certainly",
+            "sure",
+            "absolutely",
+            "definitely",
+            "think",
+            "believe",
+            "know",
+            "said",
+            "say",
+            "says",
+            "statement",
+        ),
+        *("hypothesis", "guess", "happened", "following"),
+    )
     for term in terms_of(word)
 )
 
