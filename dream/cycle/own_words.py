@@ -5,7 +5,7 @@ from difflib import SequenceMatcher
 from typing import Final
 
 from agentcore.domain.hypothesis import Hypothesis
-from dream.passes.hypotheses.commonplace import commonplace
+from dream.passes.commonplace import commonplace
 from dream.passes.terms import terms_of
 
 _WORD: Final = re.compile(r"\w+")

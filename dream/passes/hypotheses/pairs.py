@@ -15,7 +15,7 @@ from agentcore.recall.results import SharedTerms
 from agentcore.stores.values import EntryMaterial
 from dream.domain.step import Batch
 from dream.options import HypothesisOptions
-from dream.passes.hypotheses.commonplace import commonplace
+from dream.passes.commonplace import commonplace
 from dream.passes.protocol import ModelContext, PassView
 
 _NEIGHBOURS: Final = 12

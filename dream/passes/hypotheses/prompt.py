@@ -12,10 +12,10 @@ from dream.domain.reasons import Refused
 from dream.guards.names import Vocabulary
 from dream.guards.verdict import EvidenceText, Verdict, judge
 from dream.passes.answers import AnswerItem, Handles, Otherwise, Text, TextList, answer_form, item_schema, read_items
+from dream.passes.commonplace import commonplace
 from dream.passes.conversation.evidence import not_shown
 from dream.passes.conversation.quotes import holds_quote, on_one_line
 from dream.passes.conversation.statement import secret_told, statement
-from dream.passes.hypotheses.commonplace import commonplace
 from dream.passes.hypotheses.pairs import Pair
 from dream.passes.hypotheses.wording import Guess, said_as
 from dream.passes.prompts import build_request, fenced, quoted
