@@ -83,21 +83,21 @@ class UndoService:
             barred, mine = _without_barred(run.obstacle, rows)
             approved = [one for step in steps for one in step.report.proposals]
             undone, writer = Undone(), StepWriter.of(self._parts, run, self._options.applying(), UNDO)
-            take = partial(_undo_batch, writer=writer, undone=undone, approved=approved)
+            take = partial(_undo_batch, writer=writer, approved=approved)
             *batches, last = [*_newest_first(mine, self._options.step_size)] or [()]
             for batch in batches:
-                await run.write(partial(take, rows=batch), origin=Origin.UNDO)
+                undone.add(await run.write(partial(take, rows=batch), origin=Origin.UNDO))
             touched = [row.record_id for row in mine if _is_read_again(row)]  # nobody has to read those again
             names = sorted({step.pass_name for step in steps})
             wholly = {name: number is None and pass_name in {None, name, name.partition("/")[0]} for name in names}
 
-            def finish(unit: UnitOfWork) -> None:
-                if last:
-                    take(unit, rows=last)
+            def finish(unit: UnitOfWork) -> Undone:
+                taken = take(unit, rows=last) if last else Undone()
                 _withdraw(dream_stores(unit), run.report.run_id, target, steps, wholly=wholly, touched=touched)
+                return taken
 
             # At once: a kill in between would leave what is back to be overlooked.
-            await run.write(finish, origin=Origin.UNDO)
+            undone.add(await run.write(finish, origin=Origin.UNDO))
             run.passes.append(_report(UNDO, undone.restored, (*undone.refused, *barred), notes=undone.notes))
 
         opening = asked_for(self._parts, scope, RunKind.UNDO, target)
@@ -127,7 +127,7 @@ class UndoService:
 
 @dataclass(slots=True)
 class Undone:
-    """What an undo did, summed over its transactions.
+    """What an undo did, or one of its transactions.
 
     Args:
         restored: Records put back.
@@ -140,6 +140,13 @@ class Undone:
     refused: list[Refusal] = field(default_factory=list[Refusal])
     purged: int = 0
     reopened: int = 0
+
+    def add(self, more: "Undone") -> None:
+        """Add what one more transaction did, once it is committed."""
+        self.restored += more.restored
+        self.refused += more.refused
+        self.purged += more.purged
+        self.reopened += more.reopened
 
     @property
     def notes(self) -> Notes:
@@ -191,19 +198,17 @@ def _newest_first(rows: Sequence[JournalRow], size: int) -> list[list[JournalRow
     return [batch for batch in batches if batch]
 
 
-def _undo_batch(
-    unit: UnitOfWork, writer: StepWriter, rows: Sequence[JournalRow], undone: Undone, approved: Collection[str]
-) -> None:
-    """Take back *rows* (newest first) in this transaction, as a step of an undoing run.
+def _undo_batch(unit: UnitOfWork, writer: StepWriter, rows: Sequence[JournalRow], approved: Collection[str]) -> Undone:
+    """Take back *rows* (newest first) in this transaction, as a step of an undoing run; return what it came to.
 
     What a person had approved, a proposal of *approved*, waits for a decision again, and is not declined.
     """
-    books = dream_stores(unit)
+    books, undone = dream_stores(unit), Undone()
     is_redo = books.runs.takes_back(rows[0].run_id)
     approvals = Approvals.among(unit, approved, is_redo=is_redo)
     obstacles = _Obstacles(_forgotten(unit, rows), _touched(unit, rows), _held(unit, rows))
     state = _present(unit, rows)
-    stored, refused = dict(state), len(undone.refused)
+    stored = dict(state)
     change_sets: list[ChangeSet] = []
     marks: set[str] = set()
     for _, group in groupby(rows, key=lambda row: row.number):
@@ -218,7 +223,7 @@ def _undo_batch(
                 marks.update(prints.values())
     undone.refused += approvals.refused
     draft = StepDraft(
-        proposal=Proposal(refused=tuple(undone.refused[refused:])),
+        proposal=Proposal(refused=tuple(undone.refused)),
         batch=[],
         report=StepReport(proposals=tuple(one.proposal_id for one in approvals.turned)),
     )
@@ -230,6 +235,7 @@ def _undo_batch(
         books.decisions.reconsider(marks)
     else:
         books.decisions.decline(marks, run_id=writer.run_id)
+    return undone
 
 
 def _withdraw(

@@ -1,6 +1,6 @@
 """Tells which items of a file come from what a person had forgotten: none of them is imported again."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
@@ -34,6 +34,10 @@ class ForgottenItems:
     texts: set[str] = field(default_factory=set[str])
     """What such records say: a document of the file may say it, too."""
     _own: set[tuple[TombstoneKind, str]] = field(default_factory=set[tuple[TombstoneKind, str]])
+
+    def copy(self) -> "ForgottenItems":
+        """Return what is known now, for a transaction that may have to be tried again."""
+        return ForgottenItems(set(self.refused), set(self.texts), set(self._own))
 
     def set_tombstones(self, unit: UnitOfWork, parsed: Sequence[Parsed]) -> None:
         """Set the tombstones of a file, those aside of what is still here: an import removes nothing."""
@@ -91,16 +95,16 @@ class ForgottenItems:
         said_at = getattr(record, "occurred_at", None)
         return said_at is not None and said_at <= session.forgotten_at
 
-    def sweep(self, unit: UnitOfWork, written: set[str]) -> None:
+    def sweep(self, unit: UnitOfWork, written: Collection[str]) -> None:
         """Remove what this import wrote before it met, further down in the file, what it was made of."""
-        ahead = set(self.refused)
+        ahead, left = set(self.refused), set(written)
         while ahead:
             kinds = {ref.kind for ref in ahead}
             below = {kind: sorted(ref.id for ref in ahead if ref.kind is kind) for kind in kinds}
             made = [one for kind, ids in below.items() for one in unit.entries.derived_from(kind.value, *ids)]
-            gone = {entry.id for entry in made if entry.id in written}
+            gone = {entry.id for entry in made if entry.id in left}
             unit.entries.delete(gone)
-            written -= gone
+            left -= gone
             ahead = {SourceRef(SourceKind.ENTRY, one) for one in gone}
 
 

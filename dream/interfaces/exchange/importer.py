@@ -133,19 +133,25 @@ class ImportWriter:
     forgotten: ForgottenItems = field(default_factory=ForgottenItems)
     written: set[str] = field(default_factory=set[str])
     """Ids of entries that this import wrote."""
+    _settled: ForgottenItems = field(default_factory=ForgottenItems)
+    """What of the file is known as forgotten by the transactions of before."""
     _documents: list[ImportItem] = field(default_factory=list[ImportItem])
     _turn_ids: dict[str, str] = field(default_factory=dict[str, str])
     _known_turns: dict[str, Turn] = field(default_factory=dict[str, Turn])
 
+    def begin(self, parsed: Sequence[Parsed] = ()) -> None:
+        """Prepare for the next transaction, which may have to be tried several times."""
+        self._settled = self.forgotten
+        self._documents += [one for one in parsed if isinstance(one, ImportItem) and _is_document(one)]
+
     def write(self, unit: UnitOfWork, parsed: Sequence[Parsed]) -> Tally:
         """Write what is new among *parsed*; return what became of each."""
-        tally = Tally()
+        tally, self.forgotten = Tally(), self._settled.copy()
         tally.skipped.update((one.kind, one.reason) for one in parsed if isinstance(one, SkippedItem))
         unit.withheld.add([one for one in parsed if isinstance(one, Withheld)])
         self.forgotten.set_tombstones(unit, parsed)
-        items = [one for one in parsed if isinstance(one, ImportItem)]
-        self._documents += [item for item in items if isinstance(item.record, StoredDocument)]
-        return self._take(unit, [item for item in items if not isinstance(item.record, StoredDocument)], tally)
+        items = [one for one in parsed if isinstance(one, ImportItem) and not _is_document(one)]
+        return self._take(unit, items, tally)
 
     @property
     def has_documents(self) -> bool:
@@ -154,7 +160,8 @@ class ImportWriter:
 
     def write_documents(self, unit: UnitOfWork) -> Tally:
         """Write the documents of the file, which wait until all is known that it says and was forgotten here."""
-        tally, texts = Tally(), self.forgotten.texts
+        tally, self.forgotten = Tally(), self._settled.copy()
+        texts = set(self.forgotten.texts)
         held = [replace(item, record=_without_forgotten_lines(unit, item.record, texts)) for item in self._documents]
         return self._take(unit, held, tally)
 
@@ -272,6 +279,10 @@ def _without_forgotten_lines(unit: UnitOfWork, record: Record, texts: Collection
     return record if left == record.content else replace(record, content=left, own=own_left(record.own, Document(left)))
 
 
+def _is_document(item: ImportItem) -> bool:
+    return isinstance(item.record, StoredDocument)
+
+
 def _fold_key(record: Record) -> str | None:
     """Return what a forgotten text is recognised by, or None for a record without a text of its own."""
     text = text_of(record)
@@ -357,10 +368,12 @@ async def import_file(
     _tell(progress, done, checked.total)
     items = parse()
     while chunk := await asyncio.to_thread(_next_chunk, items, source, before):
+        intake.begin(chunk)
         tally.update(await storage.write(scope, partial(intake.write, parsed=chunk), origin=Origin.IMPORT))
         done += len(chunk)
         _tell(progress, done, checked.total)
     if intake.has_documents:
+        intake.begin()
         tally.update(await storage.write(scope, intake.write_documents, origin=Origin.IMPORT))
     if intake.forgotten.refused:
         sweep = partial(intake.forgotten.sweep, written=intake.written)
