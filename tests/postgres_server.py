@@ -24,6 +24,8 @@ _FOLDER = "AGENTCORE_TESTS_POSTGRES"
 """Where the run's server is, told to its worker processes."""
 _PLACES = ("/usr/local/bin", "/usr/lib/postgresql/*/bin", "/usr/local/pgsql/bin", "/opt/homebrew/opt/postgresql*/bin")
 _USERS = ("postgres", "nobody")
+SCOPED = "scoped"
+"""The role that transactions on a scope may take on."""
 _FAST = {
     "fsync": "off",
     "full_page_writes": "off",
@@ -175,6 +177,8 @@ def _run_server() -> Server:
         if not server.pid_file.exists():
             server.create()
             server.start()
+            with server.connect() as connection:
+                connection.execute(f"CREATE ROLE {SCOPED} NOLOGIN")
             pid = server.pid_file.read_text().splitlines()[0]
             owner = os.environ[f"{_FOLDER}_OWNER"]
             watch = ["sh", "-c", f"({_WATCH}) >/dev/null 2>&1 &", "watch", owner, pid, os.environ[_FOLDER]]

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 EVERY: Final = timedelta(milliseconds=150)
 """How long what peers say is gathered before observers are told of it."""
-_ANYWHERE: Final = Scope.default()
 _log = logging.getLogger(__name__)
 
 
@@ -66,7 +65,7 @@ class FanOut(BackgroundService):
 
     async def catch_up(self) -> None:
         """Bring all that was said and not followed yet, of whatever peers."""
-        await self._bring(await self._storage.read(_ANYWHERE, lambda view: view.fan_out.behind()))
+        await self._bring(await self._storage.read(None, lambda view: view.fan_out.behind()))
 
     async def run(self) -> None:
         """Follow a moment after a peer said something, until stopped."""

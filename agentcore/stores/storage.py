@@ -425,8 +425,8 @@ class Storage(ErasureLog, Protocol):
         """Finish what is under way and close."""
         ...
 
-    async def read(self, scope: Scope, work: Callable[[ReadView], T]) -> T:
-        """Run *work* on a consistent view of *scope*."""
+    async def read(self, scope: Scope | None, work: Callable[[ReadView], T]) -> T:
+        """Run *work* on a consistent view of *scope*; None is for what spans scopes."""
         ...
 
     def read_here(self, scope: Scope, work: Callable[[ReadView], T]) -> T:

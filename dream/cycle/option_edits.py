@@ -32,7 +32,7 @@ _LONGEST_PATH: Final = 200
 
 async def follow_edits(storage: Storage, levels: OptionLevels) -> None:
     """Have the options of all scopes go by what admins edited, in whatever process."""
-    edited = await storage.read(Scope.default(), lambda view: dream_stores(view).edited_options.everywhere())
+    edited = await storage.read(None, lambda view: dream_stores(view).edited_options.everywhere())
     levels.follow(edited)
 
 

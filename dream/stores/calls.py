@@ -115,9 +115,10 @@ class Spent:
 def spent_by_all(transaction: Transaction, since: datetime) -> Spent:
     """Return what the calls of all scopes cost since an instant."""
     total = Spent()
-    for sums in _SUMS_OF_ALL:
-        count, given, got = transaction.connection.execute(sums, {"since": to_micros(since)}).one()
-        total += Spent(count or 0, given or 0, got or 0)
+    with transaction.beyond_scope():
+        for sums in _SUMS_OF_ALL:
+            count, given, got = transaction.connection.execute(sums, {"since": to_micros(since)}).one()
+            total += Spent(count or 0, given or 0, got or 0)
     return total
 
 

@@ -162,7 +162,8 @@ class Fleet:
             leases.c.name == DREAM_LEASE,
             leases.c.expires_at > to_micros(now),
         )
-        rows = self._connection.execute(held.group_by(leases.c.host, leases.c.pid, leases.c.process_started))
+        with self._transaction.beyond_scope():
+            rows = self._connection.execute(held.group_by(leases.c.host, leases.c.pid, leases.c.process_started)).all()
         return max((count for *process, count in rows if not is_gone(*process)), default=0)
 
     def count(self, *, limit: int) -> int:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 COPIED: Final = "agentcore_copied"
 """Where a connection keeps how many rows its transaction sent by COPY, by table."""
 
+BOUND: Final = "agentcore_bound"
+"""Set on a connection whose transaction row-level security keeps within a scope: COPY is not possible there."""
+
 _WORTHWHILE: Final = 100
 """Rows from which on a server's COPY is faster than statements."""
 
@@ -24,7 +27,7 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[dict[str, A
     """
     if not rows:
         return 0
-    if connection.dialect.name == "sqlite" or len(rows) < _WORTHWHILE:
+    if connection.dialect.name == "sqlite" or len(rows) < _WORTHWHILE or connection.info.get(BOUND):
         connection.execute(insert(table), rows)
     else:
         _copy_in(connection, table, rows)

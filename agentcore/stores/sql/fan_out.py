@@ -127,7 +127,8 @@ class SqlFanOutStore(SqlFanOutReader):
         scope = self._transaction.scope
         if row is None or scope.observer == scope.observed:
             return Followed()
-        return _Step(self._transaction, row).take()
+        with self._transaction.beyond_scope():
+            return _Step(self._transaction, row).take()
 
 
 def _scopes(connection: Connection, where: ColumnElement[bool]) -> list[Scope]:

@@ -315,6 +315,10 @@ class SqlActivityStore(SqlActivityReader):
 
     def touch(self, moments: Mapping[Peer, datetime]) -> None:
         """Note that peers, of whatever scope, were active; an earlier moment than the known one changes nothing."""
+        with self._transaction.beyond_scope():
+            self._touch(moments)
+
+    def _touch(self, moments: Mapping[Peer, datetime]) -> None:
         known = self._known(moments)
         rows = [_moved(self._transaction, peer, moment) for peer, moment in sorted(moments.items()) if peer in known]
         if rows:

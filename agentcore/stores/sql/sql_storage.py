@@ -137,8 +137,8 @@ class SqlStorage:
                 await asyncio.to_thread(threads.shutdown)
         await asyncio.to_thread(self._database.close)
 
-    async def read(self, scope: Scope, work: Callable[[ReadView], T]) -> T:
-        """Run *work* on a consistent view of *scope*."""
+    async def read(self, scope: Scope | None, work: Callable[[ReadView], T]) -> T:
+        """Run *work* on a consistent view of *scope*; None is for what spans scopes."""
         return await _on(self._read_threads, lambda: self._read(scope, work))
 
     def read_here(self, scope: Scope, work: Callable[[ReadView], T]) -> T:
@@ -221,13 +221,17 @@ class SqlStorage:
         with self._database.writing() as connection:
             connection.execute(insert(known_copies).values(row))
 
-    def _read(self, scope: Scope, work: Callable[[ReadView], T]) -> T:
+    def _read(self, scope: Scope | None, work: Callable[[ReadView], T]) -> T:
         return self._patiently(lambda: self._read_once(scope, work))
 
-    def _read_once(self, scope: Scope, work: Callable[[ReadView], T]) -> T:
+    def _read_once(self, scope: Scope | None, work: Callable[[ReadView], T]) -> T:
         with self._database.reading() as connection:
+            if scope is None:
+                return work(SqlUnit(self._transaction(connection, _ANYWHERE, UNKNOWN_SCOPE)))
             scope_id = self._scope_keys.get(scope) or self._found(scope, scope_key(connection, scope))
-            return work(SqlUnit(self._transaction(connection, scope, scope_id or UNKNOWN_SCOPE)))
+            transaction = self._transaction(connection, scope, scope_id or UNKNOWN_SCOPE)
+            self._keep_within(transaction)
+            return work(SqlUnit(transaction))
 
     def _write(self, scope: Scope | None, work: Callable[[UnitOfWork], T], origin: Origin, asking: Acting) -> T:
         return self._patiently(lambda: self._write_once(scope, work, origin, asking))
@@ -239,6 +243,8 @@ class SqlStorage:
                 scope_id = self._database.own_scope(connection, scope, self._scope_keys.get(scope))
             transaction = self._transaction(connection, scope or _ANYWHERE, scope_id, origin, asking.actor)
             transaction.among_writers = self._database.writers > 1
+            if scope is not None:
+                self._keep_within(transaction)
             if asking.before is not None:
                 asking.before(SqlUnit(transaction))
             result = work(SqlUnit(transaction))
@@ -293,6 +299,12 @@ class SqlStorage:
     def _copy(self, scope: Scope, copy: "SqlStorage") -> None:
         with self._database.reading() as source, copy._database.writing() as target:  # noqa: SLF001 - one of us
             copy_scope(source, scope, target)
+
+    def _keep_within(self, transaction: Transaction) -> None:
+        """Let no statement reach beyond the scope, where the database has means for that."""
+        transaction.bounds = self._database.bounds(transaction.connection)
+        if transaction.bounds is not None:
+            transaction.bounds.enter(transaction.scope, transaction.scope_id)
 
     def _transaction(
         self,

@@ -1,10 +1,11 @@
 """Holds one database transaction on one scope: counters and conditions that every store in it shares."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 from sqlalchemy import (
@@ -43,6 +44,9 @@ from agentcore.stores.sql.forget_key import ForgetKey
 from agentcore.stores.sql.prepared import Prepared, PreparedByKey, Rows
 from agentcore.stores.sql.schema import change_feed, scopes
 from agentcore.stores.values import Origin, WriteKind
+
+if TYPE_CHECKING:
+    from agentcore.stores.sql.engines.row_security import ScopeBounds
 
 T = TypeVar("T")
 
@@ -104,6 +108,7 @@ class Transaction:
         unsettled: Ids of entries that changed, by which conclusions may stand or fall.
         among_writers: Whether others write to the database meanwhile, though not to this scope.
         by_database: Whether leases run out by the clock of the database, which all machines share.
+        bounds: What keeps its statements within the scope, whatever they say; None if nothing does.
     """
 
     connection: Connection
@@ -123,6 +128,7 @@ class Transaction:
     unsettled: set[str] = field(default_factory=set[str])
     among_writers: bool = False
     by_database: bool = False
+    bounds: "ScopeBounds | None" = None
     _committed: int | None = None
     _explicit: int = 0
     _revision: int | None = None
@@ -180,6 +186,10 @@ class Transaction:
         """
         if self.among_writers:
             self.connection.execute(rows.with_for_update()).all()
+
+    def beyond_scope(self) -> AbstractContextManager[None]:
+        """Let the statements of the block reach what is of other scopes."""
+        return nullcontext() if self.bounds is None else self.bounds.left()
 
     @property
     def shared_now(self) -> datetime:

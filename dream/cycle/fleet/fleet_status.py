@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from dream.cycle.scheduling.due_times import ANYWHERE
 from dream.stores import dream_stores
 
 RATE_WINDOW = timedelta(seconds=10)
@@ -95,4 +94,4 @@ async def read_fleet_status(storage: Storage, *, tenants: int) -> FleetStatus:
             tokens=books.rates.tokens(window=RATE_WINDOW),
         )
 
-    return await storage.read(ANYWHERE, look)
+    return await storage.read(None, look)

@@ -6,7 +6,6 @@ from collections import Counter
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, Protocol
 
-from dream.cycle.scheduling.due_times import ANYWHERE
 from dream.cycle.scheduling.queue import Offer
 from dream.stores import dream_stores
 
@@ -95,7 +94,7 @@ class HostAdmission:
             fleet = dream_stores(view).fleet
             return fleet.due(now, limit=_DUE_AT_ONCE), fleet.next_due(now), fleet.count(limit=most)
 
-        kinds, next_at, scopes = await self._parts.storage.read(ANYWHERE, look)
+        kinds, next_at, scopes = await self._parts.storage.read(None, look)
         self._parts.slots.share_among(min(most, scopes))
         left = [key for kind in kinds for key in kind if key in self._under_way]
         for kind in kinds:

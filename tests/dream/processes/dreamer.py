@@ -344,7 +344,7 @@ WORK: dict[str, Callable[[World, Task], Awaitable[Answer]]] = {
 async def perform(task: Task) -> Answer:
     """Open the store in the task's folder, do its work, and write the export where it is asked for."""
     clock: Any = SystemClock() if task.get("real_time") else ManualClock(NOW)
-    storage = SqlStorage(Path(task["folder"]) / FILE_NAME, clock=clock)
+    storage = SqlStorage(task.get("database") or Path(task["folder"]) / FILE_NAME, clock=clock)
     await storage.start()
     recall = Recall(storage)
     await recall.start()

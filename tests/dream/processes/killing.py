@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 
 from agentcore.stores.sql import FILE_NAME
+from tests.postgres_server import Server
 
 _DREAMER = Path(__file__).resolve().with_name("dreamer.py")
 _FOLDERS = (_DREAMER.parents[3], _DREAMER.parents[1])
@@ -75,6 +76,32 @@ class Death:
     seconds: float
 
 
+class Databases:
+    """Databases of a PostgreSQL server, of which there are two at most: a first one and its latest copy.
+
+    Args:
+        server: The server.
+        name: How their names begin.
+    """
+
+    def __init__(self, server: Server, name: str) -> None:
+        self._server = server
+        self._name = name
+
+    def make(self) -> str:
+        """Return the URL of an empty one."""
+        return self._remade(f"{self._name}_first")
+
+    def copy(self, url: str) -> str:
+        """Return the URL of a copy, in the place of the one before."""
+        return self._remade(f"{self._name}_copy", template=url.partition("@/")[2].partition("?")[0])
+
+    def _remade(self, name: str, **template: str) -> str:
+        with self._server.connect() as connection:
+            connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        return self._server.database(name, **template)
+
+
 class Grave:
     """Kills work on copies of a store at random points, has it done again, and compares.
 
@@ -83,17 +110,33 @@ class Grave:
         folder: An empty folder.
         work: `dream`, or `undo` of a dream.
         size: How many entries.
+        databases: Where the stores are, if they are in no files.
     """
 
-    def __init__(self, server: ForkServer, folder: Path, *, work: str = "dream", size: int = 40) -> None:
+    def __init__(
+        self,
+        server: ForkServer,
+        folder: Path,
+        *,
+        work: str = "dream",
+        size: int = 40,
+        databases: "Databases | None" = None,
+    ) -> None:
         self._server = server
         self._folder = folder
         self._work = work
         self._template = folder / "template"
-        server.ask(folder=self._template, work="fill", size=size)
+        self._template.mkdir(parents=True)
+        self._databases = databases
+        self._database = None if databases is None else databases.make()
+        self._ask(self._template, work="fill", size=size)
         if work == "undo":
-            server.ask(folder=self._template, work="dream")
+            self._ask(self._template, work="dream")
+        self._first = self._database
         self.truth = self._truth()
+
+    def _ask(self, folder: Path, **task: Any) -> Answer:
+        return self._server.ask(folder=folder, database=self._database, **task)
 
     def kill_somewhere(self, chance: random.Random) -> Death:
         """Kill at a random statement, or at a random instant."""
@@ -105,7 +148,7 @@ class Grave:
         """Kill a process at that statement or after so many seconds; do the work again; tell what is wrong then."""
         copy = self._copy()
         doom = {"statement": statement} if statement is not None else {"after": after}
-        killed = self._server.ask(folder=copy, work=self._work, **doom)
+        killed = self._ask(copy, work=self._work, **doom)
         faults = self._damage(copy)
         again = self._finish(copy)
         faults += [*self._damage(copy), *self._differences(again)]
@@ -118,7 +161,7 @@ class Grave:
         faults: list[str] = []
         while True:
             lives += 1
-            life = self._server.ask(folder=copy, work=self._work, statement=chance.randint(20, 60) + 20 * lives)
+            life = self._ask(copy, work=self._work, statement=chance.randint(20, 60) + 20 * lives)
             faults += self._damage(copy)
             if not life["killed"]:
                 return [*faults, *self._differences(self._finish(copy))], lives
@@ -130,12 +173,12 @@ class Grave:
         export = (self._folder / "export").read_bytes()
         # Without the export, which a killed process is not asked for.
         other = self._copy()
-        plain = self._server.ask(folder=other, work=self._work)
+        plain = self._ask(other, work=self._work)
         shutil.rmtree(other)
         return Truth(export, done["journal"], plain["statements"], plain["seconds"])
 
     def _finish(self, copy: Path) -> Answer:
-        done = self._server.ask(folder=copy, work=self._work, export=self._folder / "export")
+        done = self._ask(copy, work=self._work, export=self._folder / "export")
         assert not done["killed"]
         return done
 
@@ -143,9 +186,13 @@ class Grave:
         copy = self._folder / "copy"
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self._template, copy)
+        if self._databases is not None and self._first is not None:
+            self._database = self._databases.copy(self._first)
         return copy
 
     def _damage(self, copy: Path) -> list[str]:
+        if self._database is not None:
+            return []  # a server holds its constraints itself
         with closing(sqlite3.connect(copy / FILE_NAME)) as database:
             found = database.execute("PRAGMA integrity_check").fetchall()
             broken = database.execute("PRAGMA foreign_key_check").fetchall()

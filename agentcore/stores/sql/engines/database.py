@@ -2,12 +2,15 @@
 
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sqlalchemy import Connection
 
 from agentcore.domain.scope import Scope
 from agentcore.errors import StorageError
+
+if TYPE_CHECKING:
+    from agentcore.stores.sql.engines.row_security import ScopeBounds
 
 
 class Database(Protocol):
@@ -84,6 +87,10 @@ class Database(Protocol):
             scope: The scope.
             known: Its key, if it was ever asked for.
         """
+        ...
+
+    def bounds(self, connection: Connection) -> "ScopeBounds | None":
+        """Return what keeps a transaction within its scope, whatever its statements say; None if nothing does."""
         ...
 
     def prepare_prompt_reader(self) -> None:

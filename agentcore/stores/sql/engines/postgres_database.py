@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError
 
 from agentcore.domain.scope import Scope
 from agentcore.errors import HostNotStartedError, StorageError, StorageUnreachableError
-from agentcore.stores.sql.bulk import COPIED
+from agentcore.stores.sql.bulk import BOUND, COPIED
 from agentcore.stores.sql.engines.database_url import parsed_url, shown_url
 from agentcore.stores.sql.engines.postgres import (
     CollisionError,
@@ -26,6 +26,7 @@ from agentcore.stores.sql.engines.postgres import (
 )
 from agentcore.stores.sql.engines.postgres_schema import bring_up_to_date
 from agentcore.stores.sql.engines.postgres_upkeep import Upkeep
+from agentcore.stores.sql.engines.row_security import ScopeBounds, role_for_scopes
 from agentcore.stores.sql.prepared import Prepared, Rows
 from agentcore.stores.sql.schema import scopes
 from agentcore.stores.sql.scope_keys import IS_NAMED, parts_of
@@ -55,9 +56,10 @@ class PostgresDatabase:
     Args:
         url: Where it is.
         patience: How long transactions wait, when the server goes away, for it to come back.
+        role: What transactions on a scope go on as, held back by row-level security; by default the environment's.
     """
 
-    def __init__(self, url: str | URL, *, patience: timedelta) -> None:
+    def __init__(self, url: str | URL, *, patience: timedelta, role: str | None = None) -> None:
         self.file: Path | None = None
         self.refusal: StorageError | None = None
         self.has_clock = True
@@ -66,6 +68,7 @@ class PostgresDatabase:
         self.no_backup = "use pg_dump, or copy it to a file with `dream copy`"
         self._url = parsed_url(url) if isinstance(url, str) else url
         self._pauses = tuple(_pauses(patience))
+        self._role = role or role_for_scopes()
         self._given_up = False
         self._closing = Event()
         self._writer: Engine | None = None
@@ -82,7 +85,7 @@ class PostgresDatabase:
         self._closing.clear()
         with postgres_faults(self.name):
             self._writer = postgres_engine(self._url, writes=True, connections=_WRITERS)
-            bring_up_to_date(self._writer, self.name)
+            bring_up_to_date(self._writer, self.name, self._role)
             self._reader = postgres_engine(self._url, writes=False, connections=_READERS)
 
     def close(self) -> None:
@@ -123,6 +126,7 @@ class PostgresDatabase:
         with postgres_faults(self.name), _open_engine(self._writer).connect() as connection, connection.begin():
             self._given_up = False
             connection.info.pop(_OURS, None)
+            connection.info.pop(BOUND, None)
             connection.info[COPIED] = copied = Counter[str]()
             yield connection
             ours = connection.info.get(_OURS)
@@ -143,6 +147,10 @@ class PostgresDatabase:
             found = made or _LOCK_NAMED.rows(connection, parts_of(scope))
         ((key, connection.info[_OURS]),) = found
         return key
+
+    def bounds(self, connection: Connection) -> ScopeBounds | None:
+        """Return the role that a transaction on a scope takes on, if there is one."""
+        return None if self._role is None else ScopeBounds(connection, self._role)
 
     def prepare_prompt_reader(self) -> None:
         """Do nothing: no answer of a server comes without waiting for it."""

@@ -6,6 +6,7 @@ from sqlalchemy import Connection, Engine, inspect, text
 
 from agentcore.errors import StorageTooNewError, StorageTooOldError, StorageUnavailableError
 from agentcore.stores.sql.engines.postgres import SCHEMA
+from agentcore.stores.sql.engines.row_security import secure_rows
 from agentcore.stores.sql.migrate import VERSION_TABLE, definitions, upgrade
 from agentcore.stores.sql.schema import KNOWN_REVISIONS, RETIRED_REVISIONS, REVISION
 
@@ -18,8 +19,8 @@ _FIND: Final = text(f"SELECT to_regclass('{SCHEMA}.{VERSION_TABLE}') IS NOT NULL
 _FOUND: Final = text(f"SELECT version_num FROM {SCHEMA}.{VERSION_TABLE}")  # noqa: S608 - constants
 
 
-def bring_up_to_date(engine: Engine, name: str) -> None:
-    """Create, upgrade or accept the schema.
+def bring_up_to_date(engine: Engine, name: str, role: str | None) -> None:
+    """Create, upgrade or accept the schema; with a role, have policies keep what takes it on within its scope.
 
     Raises:
         StorageUnavailableError: the server is too old.
@@ -28,7 +29,7 @@ def bring_up_to_date(engine: Engine, name: str) -> None:
     """
     with engine.begin() as connection:
         _require_version(connection, name)
-        if found_revision(connection) == REVISION:
+        if role is None and found_revision(connection) == REVISION:
             return
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
         found = found_revision(connection)  # another process may have been faster
@@ -41,6 +42,8 @@ def bring_up_to_date(engine: Engine, name: str) -> None:
         elif found != REVISION:
             connection.execute(text(f"SET LOCAL search_path TO {SCHEMA}"))
             upgrade(connection)
+        if role is not None:
+            secure_rows(connection, role, name)
 
 
 def found_revision(connection: Connection) -> str | None:

@@ -152,6 +152,9 @@ class SqliteDatabase:
         """Return the scope's key, made if there is none; nobody else writes to the file."""
         return known or scope_key(connection, scope) or make_scope(connection, scope)
 
+    def bounds(self, connection: Connection) -> None:
+        """Return None: SQLite knows no users."""
+
     def prepare_prompt_reader(self) -> None:
         """Open the connection of `revision_now`, which waits for no other process, and have it read the schema."""
         if self._prompt_reader is not None or self._path is None:

@@ -40,7 +40,7 @@ async def overviews(session: CommandSession, pattern: ScopePattern) -> list[Scop
         UnknownScopeError: there are scopes, and it names none.
     """
     async with session.host(Access.LOOK, needs_scope=False) as host:
-        found = await host.storage.read(Scope.default(), lambda view: dream_stores(view).fleet.overview())
+        found = await host.storage.read(None, lambda view: dream_stores(view).fleet.overview())
     named = [one for one in found if pattern.matches(one.scope)]
     if found and not named:
         raise _fits_none(pattern, [one.scope for one in found])
