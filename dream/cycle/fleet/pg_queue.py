@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
@@ -26,7 +26,7 @@ from agentcore.errors import StorageUnreachableError
 from dream.cycle.scheduling.queue import Offer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 
     from pgqueuer.domain.models import Job
 
@@ -42,7 +42,15 @@ _LOCK: Final = 0x64_72_65_61
 """The key of the advisory lock under which the queue's schema is made: "drea"."""
 _WITHDRAW: Final = "DELETE FROM dream_queue.pgqueuer WHERE dedupe_key = ANY($1::text[]) AND status = 'queued'"
 _PRUNE: Final = "DELETE FROM dream_queue.pgqueuer_log WHERE created < now() - interval '1 hour'"
-_FAULTS: Final = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, PgqException)
+_FAULTS: Final = (
+    *(OSError, TimeoutError, PgqException),
+    *(asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError),
+)
+"""What comes of a database that goes away; its driver also loses its own state over it."""
+_OPENS_WITHIN: Final = timedelta(seconds=20)
+_ANSWERS_WITHIN: Final = timedelta(seconds=10)
+_ENDS_WITHIN: Final = timedelta(seconds=3)
+"""A call to a server that is gone may never return: nothing waits longer for it."""
 _LONGEST_PAUSE: Final = timedelta(seconds=30)
 _Pool: TypeAlias = Any
 _create_pool: Final[Any] = cast("Any", asyncpg).create_pool  # asyncpg brings no types
@@ -72,7 +80,9 @@ class PgQueue:
         self._pool: _Pool | None = None
         self._queries: Queries | None = None
         self._opening = asyncio.Lock()
+        self._serving: dict[asyncio.Task[None], QueueManager] = {}
         self._under_way: set[asyncio.Task[Any]] = set()
+        self._places = asyncio.Semaphore(max(2, at_once))
         self._is_stopping = False
 
     async def offer(self, offers: Sequence[Offer]) -> Collection[int]:
@@ -82,7 +92,7 @@ class PgQueue:
         """
         if not offers:
             return ()
-        with _reached():
+        async with _reached():
             queries = await self._opened()
             taken = await queries.enqueue(
                 [_ENTRYPOINT] * len(offers),
@@ -96,7 +106,7 @@ class PgQueue:
     async def withdraw(self, keys: Collection[int]) -> None:
         """Take offers of scopes out of the queue that no worker has yet."""
         if keys:
-            with _reached():
+            async with _reached():
                 await (await self._opened()).driver.execute(_WITHDRAW, list(map(str, keys)))
 
     async def serve(self, handler: Handler) -> None:
@@ -109,12 +119,13 @@ class PgQueue:
                     await self._serve_once(handler)
                 except _FAULTS as error:
                     _log.warning("dream_queue_lost", extra={"error": type(error).__name__})
-                await self.close()  # what listened on a connection that broke does not listen again
+                self._pool = self._queries = None  # what listened on a connection that broke does not listen again
                 if self._clock.now() - began > _LONGEST_PAUSE:
                     pause = timedelta(seconds=1)
                 await self._clock.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
         finally:
+            await self._stop()
             await self.close()
 
     async def close(self) -> None:
@@ -124,32 +135,35 @@ class PgQueue:
             pool.terminate()
 
     async def _serve_once(self, handler: Handler) -> None:
+        """Serve until the database goes away, or notifications no longer come: what is under way then goes on."""
         manager = QueueManager(await self._opened(), channel=_SETTINGS.channel)
+        pool: _Pool = self._pool
 
         async def take(job: Job) -> None:
             await self._taken(handler, job)
 
+        def ended(task: asyncio.Task[None]) -> None:
+            self._serving.pop(task, None)
+            pool.terminate()
+            _ = task.cancelled() or task.exception()
+
         manager.entrypoint(_ENTRYPOINT, accepts_context=False)(take)
-        async with self._broken_off_at_the_end(manager), asyncio.TaskGroup() as group:
-            running = group.create_task(
-                manager.run(
-                    dequeue_timeout=_POLLS_EVERY,
-                    batch_size=max(1, min(50, self._at_once // 2)),
-                    max_concurrent_tasks=max(2, self._at_once),
-                    heartbeat_timeout=SILENCE,
-                ),
-                name="dreams-pgqueuer",
-            )
+        serving = manager.run(
+            dequeue_timeout=_POLLS_EVERY,
+            batch_size=max(1, min(50, self._at_once // 2)),
+            max_concurrent_tasks=max(2, self._at_once),
+            heartbeat_timeout=SILENCE,
+        )
+        # No group owns it: one whose connection broke ends its dreams beside the next one, and `_stop` waits for all.
+        running = asyncio.create_task(serving, name="dreams-pgqueuer")  # noqa: TID251
+        self._serving[running] = manager
+        running.add_done_callback(ended)
+        async with asyncio.TaskGroup() as group:
             listening = group.create_task(self._watch_listener(manager), name="dreams-listener")
-            running.add_done_callback(lambda _: listening.cancel())
-            try:
-                await asyncio.shield(running)
-            except asyncio.CancelledError:
-                if running.done():
-                    raise
-                await self._stop(manager)
-                await asyncio.wait({running}, timeout=5)
-                raise
+            await asyncio.wait({running, listening}, return_when=asyncio.FIRST_COMPLETED)
+            listening.cancel()
+        if running.done():
+            running.result()
 
     async def _watch_listener(self, manager: QueueManager) -> None:
         """End the serving, to be begun anew, when notifications no longer come: their connection breaks silently.
@@ -159,38 +173,39 @@ class PgQueue:
         while True:
             await self._clock.sleep(_POLLS_EVERY)
             try:
-                await manager.listener_healthy(timeout=_POLLS_EVERY)
+                async with asyncio.timeout(_ANSWERS_WITHIN.total_seconds()):
+                    await manager.listener_healthy(timeout=_POLLS_EVERY)
             except _FAULTS as error:
                 _log.warning("dream_queue_deaf", extra={"error": type(error).__name__})
                 manager.shutdown.set()
                 return
 
-    @asynccontextmanager
-    async def _broken_off_at_the_end(self, manager: QueueManager) -> AsyncGenerator[None]:
-        try:
-            yield
-        except BaseExceptionGroup as group:
-            raise group.exceptions[0] from None
-        finally:
-            manager.shutdown.set()
-
-    async def _stop(self, manager: QueueManager) -> None:
+    async def _stop(self) -> None:
         """Take nothing more, let calls that are being answered end, and hand the rest back."""
-        manager.shutdown.set()
+        for manager in self._serving.values():
+            manager.shutdown.set()
         if self._before_stop is not None:
             await self._before_stop()
         self._is_stopping = True
         for task in self._under_way:
             task.cancel()
+        for is_last in (False, True):
+            serving = set(self._serving)
+            for task in serving:
+                if is_last:
+                    task.cancel()
+            if serving:
+                await asyncio.wait(serving, timeout=_ENDS_WITHIN.total_seconds())
 
     async def _taken(self, handler: Handler, job: Job) -> None:
         mine = asyncio.current_task()
         assert mine is not None  # noqa: S101 - pgqueuer runs each job in a task
         self._under_way.add(mine)
         try:
-            if self._is_stopping:
-                raise RetryRequested
-            await handler(_unpacked(job.payload or b""))
+            async with self._places:
+                if self._is_stopping:
+                    raise RetryRequested
+                await handler(_unpacked(job.payload or b""))
         except asyncio.CancelledError:
             if not self._is_stopping:
                 raise
@@ -200,9 +215,9 @@ class PgQueue:
             self._under_way.discard(mine)
 
     async def _opened(self) -> Queries:
-        async with self._opening:
+        async with self._opening, asyncio.timeout(_OPENS_WITHIN.total_seconds()):
             if self._queries is None:
-                pool = self._pool = await _create_pool(
+                pool = await _create_pool(
                     self._url,
                     min_size=1,
                     max_size=4,
@@ -210,20 +225,26 @@ class PgQueue:
                     timeout=10,
                     server_settings={"application_name": "dream-queue"},
                 )
-                self._queries = Queries(
+                queries = Queries(
                     AsyncpgPoolDriver(pool),
                     qbe=qb.QueryBuilderEnvironment(_SETTINGS),
                     qbq=qb.QueryQueueBuilder(_SETTINGS),
                     qbs=qb.QuerySchedulerBuilder(_SETTINGS),
                 )
-                await _install(pool, self._queries)
+                try:
+                    await _install(pool, queries)
+                except BaseException:
+                    pool.terminate()
+                    raise
+                self._pool, self._queries = pool, queries
             return self._queries
 
 
-@contextmanager
-def _reached() -> Generator[None]:
+@asynccontextmanager
+async def _reached() -> AsyncGenerator[None]:
     try:
-        yield
+        async with asyncio.timeout(_OPENS_WITHIN.total_seconds()):
+            yield
     except _FAULTS as error:
         problem, remedy = "cannot be reached for its queue", "check that the server runs; workers go on when it does"
         raise StorageUnreachableError(path="of the fleet", problem=problem, remedy=remedy) from error
