@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -17,14 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentcore.clock import Clock
-    from agentcore.llm.chat import ChatRequest, Completion
+    from agentcore.llm.call_failure import CallFailure
+    from agentcore.llm.chat import ChatRequest, Completion, FailedTry
     from agentcore.llm.settings import ChatOptions
     from agentcore.stores.storage import Storage
 
 _PAUSE: Final = timedelta(seconds=10)
 """How long a model is left alone that does not say."""
-_AFTER_A_WAIT: Final = timedelta(seconds=1)
-"""How long others leave a model alone that answered after a wait of its own."""
 _MOST_PAUSES: Final = 30
 _log = logging.getLogger(__name__)
 
@@ -97,6 +97,7 @@ class PacedModel(OpenAIChatClient):
             return await super().complete(request)
         model = request.model or self.options.model_of(request.tier)
         tokens = sum(estimate_tokens(one.content) for one in request.messages) + request.max_output_tokens
+        failed: list[FailedTry] = []
         for _ in range(_MOST_PAUSES):
             await self.rates.admit(model, tokens)
             try:
@@ -104,9 +105,14 @@ class PacedModel(OpenAIChatClient):
             except ChatRateLimitedError as error:
                 if error.is_used_up:
                     raise
+                failed += error.failed_tries
                 await self.rates.refused(model, error.retry_after)
             else:
-                if any(one.failure is TryFailure.RATE_LIMITED for one in answer.failed_tries):
-                    await self.rates.refused(model, _AFTER_A_WAIT)
-                return answer
+                return replace(answer, failed_tries=(*failed, *answer.failed_tries))
         return await super().complete(request)
+
+    def _wait_before(self, repeated: int, verdict: CallFailure) -> timedelta | None:
+        """Return None for a refused rate: who waited here by itself would tell the other workers too late."""
+        if self.rates is not None and verdict.failure is TryFailure.RATE_LIMITED:
+            return None
+        return super()._wait_before(repeated, verdict)

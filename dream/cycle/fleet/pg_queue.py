@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SILENCE: Final = timedelta(seconds=20)
 """After how long without a sign of life another worker takes a dream over."""
 _ENTRYPOINT: Final = "dream"
-_SETTINGS: Final = DBSettings(db_schema="dream_queue", channel="dream_queue")  # pyright: ignore[reportArgumentType]
+SETTINGS: Final = DBSettings(db_schema="dream_queue", channel="dream_queue")  # pyright: ignore[reportArgumentType]
 _POLLS_EVERY: Final = timedelta(seconds=5)
 _LOCK: Final = 0x64_72_65_61
 """The key of the advisory lock under which the queue's schema is made: "drea"."""
@@ -93,7 +93,7 @@ class PgQueue:
         if not offers:
             return ()
         async with _reached():
-            queries = await self._opened()
+            queries = await self.opened()
             taken = await queries.enqueue(
                 [_ENTRYPOINT] * len(offers),
                 [_packed(one) for one in offers],
@@ -107,7 +107,7 @@ class PgQueue:
         """Take offers of scopes out of the queue that no worker has yet."""
         if keys:
             async with _reached():
-                await (await self._opened()).driver.execute(_WITHDRAW, list(map(str, keys)))
+                await (await self.opened()).driver.execute(_WITHDRAW, list(map(str, keys)))
 
     async def serve(self, handler: Handler) -> None:
         """Handle offers until cancelled; where the database goes away, go on when it is back."""
@@ -136,7 +136,7 @@ class PgQueue:
 
     async def _serve_once(self, handler: Handler) -> None:
         """Serve until the database goes away, or notifications no longer come: what is under way then goes on."""
-        manager = QueueManager(await self._opened(), channel=_SETTINGS.channel)
+        manager = QueueManager(await self.opened(), channel=SETTINGS.channel)
         pool: _Pool = self._pool
 
         async def take(job: Job) -> None:
@@ -214,7 +214,8 @@ class PgQueue:
         finally:
             self._under_way.discard(mine)
 
-    async def _opened(self) -> Queries:
+    async def opened(self) -> Queries:
+        """Return what pgqueuer asks the database by, its schema made and its connections open."""
         async with self._opening, asyncio.timeout(_OPENS_WITHIN.total_seconds()):
             if self._queries is None:
                 pool = await _create_pool(
@@ -227,9 +228,9 @@ class PgQueue:
                 )
                 queries = Queries(
                     AsyncpgPoolDriver(pool),
-                    qbe=qb.QueryBuilderEnvironment(_SETTINGS),
-                    qbq=qb.QueryQueueBuilder(_SETTINGS),
-                    qbs=qb.QuerySchedulerBuilder(_SETTINGS),
+                    qbe=qb.QueryBuilderEnvironment(SETTINGS),
+                    qbq=qb.QueryQueueBuilder(SETTINGS),
+                    qbs=qb.QuerySchedulerBuilder(SETTINGS),
                 )
                 try:
                     await _install(pool, queries)
