@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from dream.cycle.card import Card
     from dream.cycle.claims import Claims
     from dream.cycle.desk import Desk
-    from dream.cycle.fleet.facade import HostFleet
     from dream.cycle.hypotheses import Hypotheses
     from dream.cycle.listeners import Listener, Unsubscribe
     from dream.cycle.model_check import ModelCheck
@@ -149,13 +148,6 @@ class Dreams(DreamRecords):
         from dream.cycle.claims import Claims  # noqa: PLC0415 - as the desk
 
         return Claims(self.desk)
-
-    @property
-    def fleet(self) -> HostFleet:
-        """The fleet that dreams for all scopes of the host's database."""
-        from dream.cycle.fleet.facade import HostFleet  # noqa: PLC0415 - most hosts are part of none
-
-        return HostFleet(self._host_parts, self._shared)
 
     async def _undo_service(self) -> UndoService:
         return await asyncio.to_thread(make_undo_service, self._parts, self._options)
