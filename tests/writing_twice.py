@@ -15,16 +15,12 @@ WRITES_TWICE = bool(os.environ.get("AGENTCORE_TWICE"))
 """Whether all stores that tests share are such ones; tests that foresee ids fail then, and others say what is wrong."""
 
 
-class RefusedError(StorageUnavailableError):
-    """A commit was refused that the next attempt may make."""
-
-
 class _RefusingFirst:
     """A database of one writer whose first commit of each write is refused."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._was_refused = False
+        self._refusal: StorageError | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._database, name)
@@ -33,14 +29,14 @@ class _RefusingFirst:
     def writing(self) -> Generator[Connection]:
         with self._database.writing() as connection:
             yield connection
-            self._was_refused = not self._was_refused
-            if self._was_refused:
-                raise RefusedError(
-                    path=self._database.name, problem="was being written to by others", remedy="run again"
-                )
+            if self._refusal is None:
+                problem = "was being written to by others"
+                self._refusal = StorageUnavailableError(path=self._database.name, problem=problem, remedy="run again")
+                raise self._refusal
+            self._refusal = None
 
     def tries_again(self, error: StorageError, failures: int) -> bool:
-        return isinstance(error, RefusedError) or self._database.tries_again(error, failures)
+        return error is self._refusal or self._database.tries_again(error, failures)
 
 
 class TwiceStorage(SqlStorage):
