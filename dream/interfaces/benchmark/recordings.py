@@ -232,8 +232,8 @@ class RecordedClient:
         """
         unused = [place for place in self.recording.answers if place.sample == self.sample and place not in self._used]
         if self.client is not None:
-            # After a failed call nobody knows what would have been asked.
-            self.recording.drop([] if self._has_failed else unused)
+            # After a failed call, or where passes failed before any, nobody knows what would have been asked.
+            self.recording.drop(unused if self._used and not self._has_failed else [])
             return
         problems = [f"{place} has no answer about {shown}" for place, shown in self._missing.items()]
         answers = self.recording.answers
