@@ -39,12 +39,12 @@ from dream.interfaces.rest.requests import (
 )
 from dream.interfaces.rest.runs import run_again, under_way
 from dream.interfaces.rest.shapes import (
-    ForgettingResponse,
     ForgottenResponse,
     HistoryResponse,
     HitsResponse,
     MemoryPage,
     MemoryResponse,
+    ResponseBody,
     RunResponse,
 )
 from dream.interfaces.serving.problems import Problem
@@ -58,6 +58,22 @@ _TAG = "The version of the record, for If-Match."
 Category = Annotated[str | None, Query(min_length=1, max_length=1_000, description="This and everything below it.")]
 Tags = Annotated[list[str] | None, Query(max_length=50, description="All of these.")]
 State = Annotated[Literal["active", "superseded", "archived", "all"], Query(description="Only those in this state.")]
+
+
+class RestatementResponse(ResponseBody):
+    """Something else that says what shall be forgotten: a turn, a memory, feedback or a skill, and how it says it."""
+
+    kind: str
+    id: str
+    text: str
+    speaker: str | None
+    likeness: str
+
+
+class ForgettingResponse(ForgottenResponse):
+    """What a forget would remove, and what else says it: that stays, unless it is named in `also`."""
+
+    restatements: list[RestatementResponse]
 
 
 @router.get("", responses=answers(MemoryPage))

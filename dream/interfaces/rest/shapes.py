@@ -75,22 +75,6 @@ class ForgottenResponse(ResponseBody):
     withheld: list[str]
 
 
-class RestatementResponse(ResponseBody):
-    """Something else that says what shall be forgotten: a turn, a memory, feedback or a skill, and how it says it."""
-
-    kind: str
-    id: str
-    text: str
-    speaker: str | None
-    likeness: str
-
-
-class ForgettingResponse(ForgottenResponse):
-    """What a forget would remove, and what else says it: that stays, unless it is named in `also`."""
-
-    restatements: list[RestatementResponse]
-
-
 class TurnResponse(ResponseBody):
     """One message of a conversation."""
 
