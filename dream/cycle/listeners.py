@@ -69,6 +69,7 @@ def _log_run(report: RunReport) -> None:
         "outcome": report.outcome.value,
         "trigger": report.trigger,
         "changes": report.changes,
+        "purged": report.purged,
     }
     told = " ".join(f"{name}={value}" for name, value in fields.items())
     level = logging.WARNING if report.outcome is Outcome.FAILED else logging.INFO

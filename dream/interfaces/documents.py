@@ -9,6 +9,7 @@ from agentcore.domain.conversation import ConversationSession
 from agentcore.domain.question import Question
 from agentcore.domain.records import RecordKind, entry_json, text_of
 from agentcore.domain.temporal import to_text
+from agentcore.hosting.restatements import Restatement
 from dream.domain.usage import UsageRow, summed
 
 if TYPE_CHECKING:
@@ -109,6 +110,17 @@ def usage_json(
 def forgotten_json(done: Forgotten) -> dict[str, Any]:
     """Return what a forget removed, brought back and withheld."""
     return {"removed": list(done.removed), "restored": list(done.restored), "withheld": list(done.withheld)}
+
+
+def restatement_json(one: Restatement) -> dict[str, Any]:
+    """Return something else that says what a person wants forgotten."""
+    return {
+        "kind": one.kind.value,
+        "id": one.id,
+        "text": one.text,
+        "speaker": one.speaker,
+        "likeness": one.likeness.value,
+    }
 
 
 _MOST_TEXT: Final = 240

@@ -14,10 +14,13 @@ from dream.interfaces.page.configuration import (
     undo_edit,
     write_directive,
 )
-from dream.interfaces.page.rendering import Action, Done, Form, Rendering
+from dream.interfaces.page.memory_form import FIELDS, edits
+from dream.interfaces.page.rendering import Action, Done, Form, Rendering, amount
 
 _LOOKED_AT: Final = 100
 """Runs among which a decision is looked for."""
+
+_NOTHING_SELECTED: Final = Done("Select something first.")
 
 
 def _ids(form: Form) -> list[str]:
@@ -34,11 +37,27 @@ async def undo(api: ApiCalls, form: Form) -> Done:
     body = {"pass": form.get("pass") or None, "change": int(change) if change.isdecimal() else None}
     report = await api.post(f"/runs/{form.get('run', '')}/undo", body)
     if not report["changes"]:
+        why = _kept_back(report)
+        if why:
+            return _done(f"Nothing was taken back: {why}.", report)
         runs = (await api.get("/runs", limit=_LOOKED_AT))["runs"]
         before = next((one for one in runs if one["target"] == form.get("run") and one["changes"]), None)
         who = f"{before['actor']} took it back on {before['started_at'][:16].replace('T', ' ')}" if before else ""
         return _done(f"Nothing was left to take back: {who or 'somebody changed it since'}.", report)
-    return _done(f"Taken back: {report['changes']:,} changes.", report)
+    return _done(f"Taken back: {amount({'changes': report['changes']})}.", report)
+
+
+_KEPT_BACK: Final = {
+    "purged": "it was removed for good, and a backup is the only way back",
+    "forgotten": "somebody had it forgotten for good",
+}
+
+
+def _kept_back(report: Mapping[str, Any]) -> str:
+    """Return why an undo brought nothing back, where it is gone for good; empty where somebody changed it since."""
+    codes = {item["code"] for one in report["passes"] for item in one["refused"]}
+    codes |= {"purged" for one in report["passes"] if one["notes"].get("purged_for_good")}
+    return next((said for code, said in _KEPT_BACK.items() if code in codes), "")
 
 
 async def _decide(api: ApiCalls, how: str, ids: list[str]) -> Mapping[str, Any]:
@@ -53,6 +72,8 @@ async def _decide(api: ApiCalls, how: str, ids: list[str]) -> Mapping[str, Any]:
 
 async def approve(api: ApiCalls, form: Form) -> Done:
     """Make what waits, as it was proposed."""
+    if not _ids(form):
+        return _NOTHING_SELECTED
     report = await _decide(api, "approve", _ids(form))
     refused = [item for one in report["passes"] for item in one["refused"]]
     left = f" Not done: {len(refused):,}, the run says why." if refused else ""
@@ -61,6 +82,8 @@ async def approve(api: ApiCalls, form: Form) -> Done:
 
 async def reject(api: ApiCalls, form: Form) -> Done:
     """Decline what waits: no dream proposes it again for the same reason."""
+    if not _ids(form):
+        return _NOTHING_SELECTED
     report = await _decide(api, "reject", _ids(form))
     return _done(f"Rejected: {len(_ids(form)):,}.", report)
 
@@ -85,26 +108,29 @@ async def remember(api: ApiCalls, form: Form) -> Done:
 
 
 async def edit(api: ApiCalls, form: Form) -> Done | Rendering:
-    """Change what a memory says, if nobody changed it since the form was made."""
+    """Change a memory, if nobody changed it since the form was made."""
     memory, text = form.get("memory", ""), form.get("text", "")
     path = f"/memories/{memory}"
     try:
-        await api.send("PATCH", path, {"content": text}, headers={"If-Match": form.get("tag", "")})
+        was = await api.get(path)
+        changes = edits(was, {**form, "text": text.replace("\r\n", "\n")})
+        report = await api.send("POST", f"{path}/edit", changes, headers={"If-Match": form.get("tag", "")})
     except RefusedCallError as error:
         if error.status != 412:
             raise
         (now, tag), why = await api.get_with_tag(path), await api.get(f"{path}/why")
         who = f"{why['writes'][-1]['actor']} wrote last. " if why["writes"] else ""
         told = RefusedCallError({**error.problem, "detail": f"{who}{error}"})
-        return conflict(told, "edit", {"memory": memory}, mine=text, theirs=now["content"], tag=tag)
-    return _done("Changed.")
+        kept = {"memory": memory, **{name: form[name] for name in FIELDS if name in form}}
+        return conflict(told, "edit", kept, mine=text, theirs=now["content"], tag=tag)
+    return _done("Changed." if report["run_id"] else "It says so already.", report)
 
 
 async def pin(api: ApiCalls, form: Form) -> Done:
     """Pin a memory, or let it loose."""
     is_pinned = form.get("pinned") == "1"
-    await api.send("PATCH", f"/memories/{form.get('memory', '')}", {"pinned": is_pinned})
-    return _done("Pinned: no dream changes it." if is_pinned else "No longer pinned.")
+    report = await api.post(f"/memories/{form.get('memory', '')}/edit", {"pinned": is_pinned})
+    return _done("Pinned: no dream changes it." if is_pinned else "No longer pinned.", report)
 
 
 async def confirm(api: ApiCalls, form: Form) -> Done:
@@ -114,8 +140,8 @@ async def confirm(api: ApiCalls, form: Form) -> Done:
 
 async def archive(api: ApiCalls, form: Form) -> Done:
     """Set a memory aside."""
-    await api.post(f"/memories/{form.get('memory', '')}/archive", {"reason": "set aside on the page"})
-    return _done("Set aside: restore brings it back.")
+    report = await api.post(f"/memories/{form.get('memory', '')}/set-aside", {})
+    return _done("Set aside: nobody recalls it.", report)
 
 
 async def restore(api: ApiCalls, form: Form) -> Done:
@@ -125,8 +151,10 @@ async def restore(api: ApiCalls, form: Form) -> Done:
 
 async def forget(api: ApiCalls, form: Form) -> Done:
     """Remove a memory for good."""
-    gone = await api.send("DELETE", f"/memories/{form.get('memory', '')}")
-    return Done(f"Forgotten for good: {len(gone['removed']):,} records.", to=form.get("list", ""))
+    gone = await api.send("DELETE", f"/memories/{form.get('memory', '')}", query={"also": _ids(form)})
+    removed, turns = len(gone["removed"]), len(gone["withheld"])
+    sentence = f"Forgotten for good: {removed:,} memories, and what {turns:,} turns said of it."
+    return Done(sentence, to=form.get("list", ""))
 
 
 async def set_line(api: ApiCalls, form: Form) -> Done:
@@ -149,7 +177,14 @@ async def add_item(api: ApiCalls, form: Form) -> Done:
 
 async def dream(api: ApiCalls, _: Form) -> Done:
     """Dream now."""
-    report = await api.post("/runs", {})
+    try:
+        report = await api.post("/runs", {})
+    except RefusedCallError as error:
+        switched = {"dreaming_off": "Dreams are", "learning_off": "Learning is"}.get(str(error.problem.get("code")))
+        if switched is None:
+            raise
+        detail = f"{switched} switched off for this scope: Settings, Switches, where an admin can switch it on."
+        raise RefusedCallError({**error.problem, "detail": detail}) from error
     return Done("The dream has begun.", str(report["run_id"]))
 
 

@@ -70,10 +70,17 @@ class ApiCalls:
         return await self.send("POST", path, body)
 
     async def send(
-        self, method: str, path: str, body: object = None, /, *, headers: Mapping[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        /,
+        *,
+        headers: Mapping[str, str] | None = None,
+        query: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Do the same by another method."""
-        return (await self._call(method, path, {}, body, headers or {})).document
+        """Do the same by another method, or with parameters."""
+        return (await self._call(method, path, query or {}, body, headers or {})).document
 
     async def _call(
         self,
@@ -84,7 +91,7 @@ class ApiCalls:
         headers: Mapping[str, str] | None = None,
     ) -> "_Answer":
         named = {"scope": self.scope} if self.scope else {}
-        given = {name: value for name, value in {**query, **named}.items() if value not in (None, "")}
+        given = {name: value for name, value in {**query, **named}.items() if value not in (None, "", [])}
         answer = _Answer(b"" if body is None else orjson.dumps(body))
         sent = {"content-type": "application/json", **(headers or {})}
         scope = {

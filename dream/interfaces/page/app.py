@@ -21,7 +21,7 @@ from agentcore.hosting.tokens import AccessTokens
 from dream.interfaces.page.actions import ACTIONS
 from dream.interfaces.page.api_calls import ApiCalls, RefusedCallError
 from dream.interfaces.page.logins import LOGIN_HOLDS, Login, Logins
-from dream.interfaces.page.rendering import Done, Rendering, Shown
+from dream.interfaces.page.rendering import Done, Rendering, Shown, amount
 from dream.interfaces.page.views import VIEWS, nowhere
 from dream.interfaces.page.word_diff import changed_fields, word_diff
 from dream.interfaces.serving.caller import Caller, NotAllowedError
@@ -83,15 +83,16 @@ class Page:
 
     async def _login(self, request: Request) -> Response:
         told = ""
+        form = await _form(request) if request.method == "POST" else {}
+        wanted = _inside(request, form.get("next") or request.query_params.get("next", ""))
         if request.method == "POST" or request.query_params.get("code"):
-            form = await _form(request) if request.method == "POST" else {}
             cookie = (
                 await self.logins.enter(form.get("token", "").strip())
                 if form
                 else await self.logins.enter_by_link(request.query_params["code"])
             )
             if cookie is not None:
-                answer = RedirectResponse(f"{_root(request)}/", 303)
+                answer = RedirectResponse(wanted or f"{_root(request)}/", 303)
                 answer.set_cookie(
                     _COOKIE,
                     cookie,
@@ -102,7 +103,9 @@ class Page:
                 )
                 return answer
             told = _NOT_HELD if form else _USED_LINK
-        return self._rendered("login.html", {"told": told, "root": _root(request)}, 401 if told else 200)
+        return self._rendered(
+            "login.html", {"told": told, "root": _root(request), "next": wanted}, 401 if told else 200
+        )
 
     async def _logout(self, request: Request) -> Response:
         found = await self._person(request)
@@ -126,7 +129,9 @@ class Page:
     async def _show(self, request: Request) -> Response:
         found = await self._person(request)
         if found is None:
-            return RedirectResponse(f"{_root(request)}/login", 303)
+            # What a view fetches for a part of itself is no place to come back to.
+            path = "" if "hx-request" in request.headers else f"{request.url.path}?{request.url.query}"
+            return RedirectResponse(link(f"{_root(request)}/", "login", next=path.removesuffix("?")), 303)
         login, caller = found
         scope = "/".join(request.path_params[name] for name in ("workspace", "observer", "observed"))
         name, _, rest = request.path_params["view"].partition("/")
@@ -216,7 +221,7 @@ def _environment() -> Environment:
     filters = cast("dict[str, Any]", found.filters)
     filters |= {"when": when, "day": _day, "thousands": _thousands}
     known = cast("dict[str, Any]", found.globals)
-    known |= {"word_diff": word_diff, "changed_fields": changed_fields, "link": link}
+    known |= {"word_diff": word_diff, "changed_fields": changed_fields, "link": link, "amount": amount}
     return found
 
 
@@ -256,6 +261,11 @@ def _root(request: Request) -> str:
 
 def _address(request: Request, scope: str) -> str:
     return f"{_root(request)}/in/{quote(scope)}/"
+
+
+def _inside(request: Request, wanted: str) -> str:
+    """Return where a login leads to: a view of this server that somebody asked for before; nothing else."""
+    return wanted if wanted.startswith(f"{_root(request)}/in/") else ""
 
 
 def _back(request: Request, form: Mapping[str, str], scope: str) -> str:

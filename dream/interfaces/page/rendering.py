@@ -42,5 +42,17 @@ class Done(NamedTuple):
     to: str = ""
 
 
+def amount(run: Mapping[str, Any]) -> str:
+    """Return how much a run changed, and how much it removed for good.
+
+    Example:
+        >>> amount({"changes": 1, "purged": 0}), amount({"changes": 0, "purged": 483})
+        ('1 change', '0 changes, 483 removed for good')
+    """
+    changes, purged = run["changes"], run.get("purged", 0)
+    gone = f", {purged:,} removed for good" if purged else ""
+    return f"{changes:,} change{'' if changes == 1 else 's'}{gone}"
+
+
 View: TypeAlias = Callable[[ApiCalls, Shown], Awaitable[Rendering]]
 Action: TypeAlias = Callable[[ApiCalls, Form], Awaitable[Done | Rendering]]

@@ -9,17 +9,20 @@ from typing import Any, Final
 import orjson
 
 from dream.interfaces.gate_words import GATE_WORDS
+from dream.interfaces.likeness_words import LIKENESS_WORDS
 from dream.interfaces.page.api_calls import ApiCalls, RefusedCallError
 from dream.interfaces.page.configuration import directives, settings
 from dream.interfaces.page.lineage import lineage
 from dream.interfaces.page.month import month
-from dream.interfaces.page.rendering import Rendering, Shown, View
+from dream.interfaces.page.rendering import Rendering, Shown, View, amount
 
 _PAGE: Final = 50
 _RUNS: Final = 30
 _MOST_SESSIONS: Final = 500
 _LOOKED_AT: Final = 200
 """Runs among which the undo of another is looked for."""
+_MOST_UNDONE: Final = 1_000
+"""Changes of an undo that are looked at, to tell which of a run stand no longer."""
 _SHOWN: Final = 50
 """Texts that are shown of what a forget removes."""
 _MEMORIES: Final = ("fragment", "fact")
@@ -96,8 +99,8 @@ def in_sentences(run: Mapping[str, Any]) -> list[str]:
     for one in run["passes"]:
         if one["outcome"] == "failed":
             told.append(f"{one['name']} failed: {one['reason']}")
-        elif one["accepted"] or one["proposed"] or one["refused"]:
-            parts = [f"{one['accepted']:,} changes"]
+        elif one["accepted"] or one["proposed"] or one["purged"] or one["refused"]:
+            parts = [amount({"changes": one["accepted"], "purged": one["purged"]})]
             parts += [f"{one['proposed']:,} for you to decide"] if one["proposed"] else []
             parts += [f"{len(one['refused']):,} refused"] if one["refused"] else []
             told.append(f"{one['name']}: {', '.join(parts)}")
@@ -124,9 +127,22 @@ async def _run(api: ApiCalls, shown: Shown) -> Rendering:
     rows = found["changes"][:_PAGE]
     more = rows[-1]["number"] if len(found["changes"]) > _PAGE else None
     template = "undo.html" if part == "undo" else "run.html"
-    return Rendering(
-        template, {"run": run, "wanted": wanted, "after": after, "rows": rows, "more": more} | {"undone": undone}
-    )
+    values = {"run": run, "wanted": wanted, "after": after, "rows": rows, "more": more, "undone": undone}
+    taken_back = set[int]() if part == "undo" else await _taken_back(api, run, rows, others["runs"])
+    return Rendering(template, {**values, "taken_back": taken_back})
+
+
+async def _taken_back(api: ApiCalls, run: Mapping[str, Any], rows: list[Any], runs: list[Any]) -> set[int]:
+    """Return the numbers of a run's changes that an undo took back and that no undo of that undo made again."""
+    numbers = set[int]()
+    for undo in runs:
+        if undo["kind"] != "undo" or undo["target"] != run["run_id"] or not undo["changes"]:
+            continue
+        found = (await api.get(f"/runs/{undo['run_id']}/changes", limit=_MOST_UNDONE))["changes"]
+        made_again = await _taken_back(api, undo, found, runs)
+        back = {(one["kind"], one["id"], str(one["after"])) for one in found if one["number"] not in made_again}
+        numbers |= {row["number"] for row in rows if (row["kind"], row["id"], str(row["before"])) in back}
+    return numbers
 
 
 async def review(api: ApiCalls, _: Shown) -> Rendering:
@@ -178,7 +194,10 @@ async def _memory(api: ApiCalls, shown: Shown) -> Rendering:
     if part == "forget":
         gone = await api.get(f"/memories/{memory_id}/forgetting")
         going = await asyncio.gather(*(_text(api, one) for one in gone["removed"][:_SHOWN]))
-        return Rendering("forget.html", {"memory": why["entry"], "gone": gone, "going": going})
+        listed = {*gone["removed"], *gone["withheld"]}
+        besides = [one for one in gone["restatements"] if one["id"] not in listed]
+        values = {"memory": why["entry"], "gone": gone, "going": going, "besides": besides, "likeness": LIKENESS_WORDS}
+        return Rendering("forget.html", values)
     memory, tag = await api.get_with_tag(f"/memories/{memory_id}")
     return Rendering("memory.html", {"memory": memory, "tag": tag, "why": why, "lineage": lineage(memory, why)})
 

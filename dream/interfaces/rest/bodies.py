@@ -93,6 +93,12 @@ class MemoryChange(Body):
     pinned: bool = Field(default_factory=bool)
 
 
+class MemoryEdit(MemoryChange):
+    """What a person changes, and why."""
+
+    why: Annotated[str, Field(min_length=1, max_length=2_000, json_schema_extra=VISIBLE)] | None = None
+
+
 class ReasonRequest(Body):
     """Why, for people."""
 
@@ -157,6 +163,12 @@ class UndoAsked(Body):
     change: Annotated[int, Field(ge=1, le=2**31), WHOLE] | None = None
 
 
+ALL_PASSES: Final = RunAsked()
+ALL_TO_PLAN: Final = PlanAsked()
+WHOLE_RUN: Final = UndoAsked()
+"""What a request without a body asks for."""
+
+
 class DecisionRequest(Body):
     """Proposals that a person decides."""
 
@@ -190,9 +202,12 @@ class AnswerRequest(Body):
 
 
 class Confirmation(Body):
-    """Why a memory holds, for people."""
+    """Why, for people, such as why a memory holds."""
 
     why: Annotated[str, Field(min_length=1, max_length=2_000, json_schema_extra=VISIBLE)] | None = None
+
+
+NO_REASON: Final = Confirmation()
 
 
 class Distinction(Body):

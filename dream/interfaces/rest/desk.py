@@ -1,4 +1,4 @@
-"""Serves what a person does by hand: confirm, merge, tell apart, answer questions, and edit the peer card."""
+"""Serves what a person does by hand: edit, confirm, merge, tell apart, answer questions, and edit the peer card."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Literal
@@ -8,11 +8,29 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from agentcore.domain.card import MOST_LINES, CardLine
 from agentcore.domain.question import QuestionCause, QuestionState
 from agentcore.domain.records import to_image
+from agentcore.hosting.amend import MemoryChanges
 from agentcore.stores.storage import UnitOfWork
 from dream.domain.report import RunReport
-from dream.interfaces.rest.bodies import AnswerRequest, Confirmation, Distinction, Merge, NewCardLine
-from dream.interfaces.rest.replies import answers, once, reply
-from dream.interfaces.rest.requests import PREFIX, IdempotencyKey, Reading, RecordId, Reviewing
+from dream.interfaces.rest.bodies import (
+    NO_REASON,
+    AnswerRequest,
+    Confirmation,
+    Distinction,
+    MemoryEdit,
+    Merge,
+    NewCardLine,
+)
+from dream.interfaces.rest.replies import answers, guarded, once, reply
+from dream.interfaces.rest.requests import (
+    PREFIX,
+    IdempotencyKey,
+    IfMatch,
+    Reading,
+    RecordId,
+    Reviewing,
+    Writing,
+    unchanged,
+)
 from dream.interfaces.rest.runs import run_again
 from dream.interfaces.rest.shapes import CardResponse, QuestionResponse, QuestionsResponse, RunResponse
 from dream.interfaces.serving.receipts import RUN, Records
@@ -51,9 +69,47 @@ async def answer_question(
     return await _done(request, call, key, lambda: call.services.desk.answer(question_id, **said))
 
 
+@router.post("/memories/{memory_id}/edit", responses=answers(RunResponse, says=_DONE))
+async def edit_memory(
+    request: Request,
+    call: Writing,
+    memory_id: RecordId,
+    body: MemoryEdit,
+    key: IdempotencyKey = None,
+    if_match: IfMatch = None,
+) -> Response:
+    """Change an active memory by a person's hand, as a run that an undo takes back."""
+    changes = MemoryChanges(**body.model_dump(exclude_unset=True, exclude={"why"}))
+
+    async def editing() -> RunReport:
+        await call.services.memory.refuse_secret(changes.get("content", ""))
+        return await call.services.desk.edit(memory_id, why=body.why, **changes)
+
+    return await _done(request, call, key, lambda: guarded(unchanged(memory_id, if_match), editing))
+
+
+@router.post("/memories/{memory_id}/set-aside", responses=answers(RunResponse, says=_DONE))
+async def set_memory_aside(
+    request: Request,
+    call: Writing,
+    memory_id: RecordId,
+    body: Confirmation = NO_REASON,
+    key: IdempotencyKey = None,
+    if_match: IfMatch = None,
+) -> Response:
+    """Archive a memory by a person's hand, as a run that an undo takes back; nobody recalls it."""
+    archive = call.services.desk.archive
+    check = unchanged(memory_id, if_match)
+    return await _done(request, call, key, lambda: guarded(check, lambda: archive(memory_id, why=body.why)))
+
+
 @router.post("/memories/{memory_id}/confirm", responses=answers(RunResponse, says=_DONE))
 async def confirm(
-    request: Request, call: Reviewing, memory_id: RecordId, body: Confirmation, key: IdempotencyKey = None
+    request: Request,
+    call: Reviewing,
+    memory_id: RecordId,
+    body: Confirmation = NO_REASON,
+    key: IdempotencyKey = None,
 ) -> Response:
     """Vouch for a memory: consolidation ranks what is confirmed first."""
     return await _done(request, call, key, lambda: call.services.desk.confirm(memory_id, why=body.why))

@@ -1,5 +1,7 @@
 """Serves memories: list, search, get, why, remember, change, archive, restore, forget."""
 
+from collections.abc import Collection
+from functools import partial
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -11,11 +13,13 @@ from agentcore.hosting.amend import MemoryChanges
 from agentcore.hosting.checks import MAX_NAME
 from agentcore.hosting.recall_filters import RecallFilters
 from agentcore.hosting.remember import MemoryFields
+from agentcore.hosting.restatements import says_it
 from agentcore.recall.related_hypotheses import MOST_RELATED
+from agentcore.stores.forgetting import SaysIt, TurnsChoice
 from dream.domain.report import RunKind
-from dream.interfaces.documents import forgotten_json, hit_json
+from dream.interfaces.documents import forgotten_json, hit_json, restatement_json
 from dream.interfaces.dream_shapes import related_json
-from dream.interfaces.rest.bodies import NAME, SUBJECT_TIME, Instant, MemoryChange, NewMemory, ReasonRequest
+from dream.interfaces.rest.bodies import NAME, SUBJECT_TIME, Id, Instant, MemoryChange, NewMemory, ReasonRequest
 from dream.interfaces.rest.replies import answers, guarded, once, reply
 from dream.interfaces.rest.requests import (
     PREFIX,
@@ -26,12 +30,12 @@ from dream.interfaces.rest.requests import (
     Limit,
     Reading,
     RecordId,
-    UnchangedRecord,
     Writing,
     aware,
     cursor_of,
     etag,
     place_of,
+    unchanged,
 )
 from dream.interfaces.rest.runs import run_again, under_way
 from dream.interfaces.rest.shapes import (
@@ -40,17 +44,36 @@ from dream.interfaces.rest.shapes import (
     HitsResponse,
     MemoryPage,
     MemoryResponse,
+    ResponseBody,
     RunResponse,
 )
+from dream.interfaces.serving.problems import Problem
 from dream.interfaces.serving.receipts import Records
 from dream.interfaces.serving.scoped_call import ScopedCall
 
 router = APIRouter(prefix=f"{PREFIX}/memories", tags=["memories"])
 _ABOUT = "A time, as 2025-05 or 1995..2003."
+_ALSO = "What else says it and shall go too: ids of `restatements` of the preview."
 _TAG = "The version of the record, for If-Match."
 Category = Annotated[str | None, Query(min_length=1, max_length=1_000, description="This and everything below it.")]
 Tags = Annotated[list[str] | None, Query(max_length=50, description="All of these.")]
 State = Annotated[Literal["active", "superseded", "archived", "all"], Query(description="Only those in this state.")]
+
+
+class RestatementResponse(ResponseBody):
+    """Something else that says what shall be forgotten: a turn, a memory, feedback or a skill, and how it says it."""
+
+    kind: str
+    id: str
+    text: str
+    speaker: str | None
+    likeness: str
+
+
+class ForgettingResponse(ForgottenResponse):
+    """What a forget would remove, and what else says it: that stays, unless it is named in `also`."""
+
+    restatements: list[RestatementResponse]
 
 
 @router.get("", responses=answers(MemoryPage))
@@ -148,11 +171,11 @@ async def change_memory(
     key: IdempotencyKey = None,
     if_match: IfMatch = None,
 ) -> Response:
-    """Change an active memory; with If-Match only if nobody changed it since."""
+    """Change an active memory; with If-Match only if nobody changed it since. `edit` does it as a run with an undo."""
     changes = MemoryChanges(**body.model_dump(exclude_unset=True))
 
     async def work() -> Response:
-        check = _unchanged(memory_id, if_match)
+        check = unchanged(memory_id, if_match)
         await call.services.memory.refuse_secret(changes.get("content", ""))
         return _entry(await guarded(check, lambda: call.services.memory.update(memory_id, **changes)))
 
@@ -168,10 +191,10 @@ async def archive_memory(
     key: IdempotencyKey = None,
     if_match: IfMatch = None,
 ) -> Response:
-    """Set a memory aside: nobody recalls it, `restore` brings it back."""
+    """Set a memory aside: nobody recalls it, `restore` brings it back. `set-aside` does it as a run with an undo."""
 
     async def work() -> Response:
-        check = _unchanged(memory_id, if_match)
+        check = unchanged(memory_id, if_match)
         return _entry(await guarded(check, lambda: call.services.memory.archive(memory_id, reason=body.reason)))
 
     return await once(request, call, key, work, lambda _: _present(call, memory_id))
@@ -197,10 +220,13 @@ async def why_memory(call: Reading, memory_id: RecordId) -> Response:
     return reply(history.to_json())
 
 
-@router.get("/{memory_id}/forgetting", responses=answers(ForgottenResponse, says="What a forget would remove now."))
+@router.get("/{memory_id}/forgetting", responses=answers(ForgettingResponse, says="What a forget would remove now."))
 async def preview_forget(call: Administering, memory_id: RecordId) -> Response:
-    """Show what forgetting a memory would remove; nothing is changed."""
-    return reply(forgotten_json(await call.services.memory.preview_forget(memory_id)))
+    """Show what forgetting a memory would remove, and what else says it; nothing is changed. A model is asked once."""
+    memory = call.services.memory
+    found = await memory.restatements(memory_id)
+    told = forgotten_json(await memory.preview_forget(memory_id))
+    return reply({**told, "restatements": [restatement_json(one) for one in found]})
 
 
 @router.delete("/{memory_id}", responses=answers(ForgottenResponse, says="Gone for good."))
@@ -208,14 +234,17 @@ async def forget_memory(
     request: Request,
     call: Administering,
     memory_id: RecordId,
+    also: Annotated[list[Id] | None, Query(max_length=200, description=_ALSO)] = None,
     key: IdempotencyKey = None,
     if_match: IfMatch = None,
 ) -> Response:
     """Remove a memory for good, with its equal texts and all that was derived from it alone."""
 
     async def work() -> Response:
-        check = _unchanged(memory_id, if_match)
-        return reply(forgotten_json(await guarded(check, lambda: call.services.memory.forget(memory_id))))
+        chosen = await _chosen(call, memory_id, also or ())
+        turns = TurnsChoice.ALL if also else TurnsChoice.CITED
+        forget = partial(call.services.memory.forget, memory_id, turns=turns, says_it=chosen)
+        return reply(forgotten_json(await guarded(unchanged(memory_id, if_match), forget)))
 
     async def again(records: Records) -> Response:
         named = [name for kind, name in records if kind == RecordKind.ENTRY]
@@ -227,8 +256,17 @@ async def forget_memory(
     return await once(request, call, key, work, again)
 
 
-def _unchanged(memory_id: str, tag: str | None) -> UnchangedRecord | None:
-    return None if tag is None else UnchangedRecord(memory_id, tag.removeprefix("W/"))
+async def _chosen(call: ScopedCall, memory_id: str, also: Collection[str]) -> SaysIt:
+    """Return what else a forget takes, as a person chose it of the preview.
+
+    Raises:
+        Problem: one of them is not found any more.
+    """
+    found = {one.id: one for one in await call.services.memory.restatements(memory_id)} if also else {}
+    if not found.keys() >= set(also):
+        detail = "Not all that is named in `also` says it any more: look at the preview again; nothing was forgotten."
+        raise Problem(status=409, code="not_confirmed", detail=detail)
+    return says_it(found[one] for one in also)
 
 
 def _entry(entry: MemoryEntry, status: int = 200) -> Response:

@@ -149,6 +149,11 @@ class UnchangedRecord:
         self.is_checked = True
 
 
+def unchanged(memory_id: str, tag: str | None) -> UnchangedRecord | None:
+    """Return what refuses to write over a memory that has another ETag by now; None if no tag was sent."""
+    return None if tag is None else UnchangedRecord(memory_id, tag.removeprefix("W/"))
+
+
 async def digest_of(request: Request) -> str:
     """Return a hash of all that a request asks for."""
     asked = hashlib.sha256(f"{request.method} {request.url.path}?{request.url.query}\0".encode())

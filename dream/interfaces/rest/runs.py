@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from agentcore.stores.storage import UnitOfWork
 from dream.domain.report import RunKind, RunReport
 from dream.interfaces.documents import changes_json, run_json
-from dream.interfaces.rest.bodies import PlanAsked, RunAsked, UndoAsked
+from dream.interfaces.rest.bodies import ALL_PASSES, ALL_TO_PLAN, WHOLE_RUN, PlanAsked, RunAsked, UndoAsked
 from dream.interfaces.rest.replies import EventStream, answers, carried_out, once, once_of, reply
 from dream.interfaces.rest.requests import PREFIX, Cursor, IdempotencyKey, Limit, Reading, RunDeskOf, Writing
 from dream.interfaces.rest.shapes import ChangesResponse, PlanResponse, RunPage, RunResponse
@@ -37,7 +37,7 @@ async def list_runs(call: Reading, limit: Limit = 20, cursor: Cursor = None) -> 
     responses=answers(RunResponse, 202, says="Begun; short ones are over already.", Location="Where the run is."),
 )
 async def start_run(
-    request: Request, call: Writing, desk: RunDeskOf, body: RunAsked, key: IdempotencyKey = None
+    request: Request, call: Writing, desk: RunDeskOf, body: RunAsked = ALL_PASSES, key: IdempotencyKey = None
 ) -> Response:
     """Dream now, or apply a plan exactly; 409 with `run_id` while another run is under way."""
     only = await once_of(request, call, key)
@@ -104,7 +104,7 @@ async def watch_run(call: Reading, desk: RunDeskOf, run_id: RunId) -> Response:
 
 @router.post("/runs/{run_id}/undo", responses=answers(RunResponse, says="What the undo did."))
 async def undo_run(
-    request: Request, call: Writing, run_id: RunId, body: UndoAsked, key: IdempotencyKey = None
+    request: Request, call: Writing, run_id: RunId, body: UndoAsked = WHOLE_RUN, key: IdempotencyKey = None
 ) -> Response:
     """Take back a run, one of its passes, or one of its changes; undoing an undo brings the changes back."""
 
@@ -117,7 +117,9 @@ async def undo_run(
 
 
 @router.post("/plans", status_code=201, responses=answers(PlanResponse, 201, says="Made; apply it with POST /runs."))
-async def make_plan(request: Request, call: Writing, body: PlanAsked, key: IdempotencyKey = None) -> Response:
+async def make_plan(
+    request: Request, call: Writing, body: PlanAsked = ALL_TO_PLAN, key: IdempotencyKey = None
+) -> Response:
     """Show what a run would change: the real runner on a copy. The plan is kept."""
     began = call.host.clock.now()
 

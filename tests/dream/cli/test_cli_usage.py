@@ -156,3 +156,15 @@ def test_a_forecast_refuses_a_pass_that_does_not_exist(cli: CommandLine):
     told = cli("plan", "--forecast", "--pass", "nobody")
     assert told.code == 2
     assert "nobody" in told.complaint
+
+
+def test_status_and_runs_count_what_was_removed_for_good(cli: CommandLine):
+    (kept,) = cli.known("Ana likes tea")
+    cli.good("archive", kept)
+    with sqlite3.connect(cli.database) as connection:
+        connection.execute(
+            "UPDATE entries SET status_at = status_at - ?", (int(timedelta(days=91) / timedelta(microseconds=1)),)
+        )
+    cli.good("run", "--pass", "retention")
+    for command in ("status", "runs"):
+        assert "0 records changed, 1 record removed for good" in " ".join(cli.good(command).split())

@@ -2,14 +2,22 @@
 
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from html import unescape
 
 import httpx2
 import pytest
 from served import MEMORIES, RUNS, Served, served
 from visiting import HOME, texts, visiting
 
+from agentcore import AgentHostBuilder
+from agentcore.domain import Scope
+from agentcore.domain.subject_time import SubjectTime
+from agentcore.testing import ManualClock
 from dream.interfaces.page.actions import ACTIONS
 from dream.interfaces.page.views import VIEWS
+from dream.options import DreamOptions, RetentionOptions
 
 HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(2)> \u202egnp.exe\u202c {{ 7 * 7 }} &amp; \"'"
 
@@ -29,13 +37,24 @@ async def test_a_link_logs_in_once_and_no_page_is_shown_without_a_login(server: 
     secret, _ = await server.host.tokens.create("ana", scopes=["*/*/*"], rights=["read"])
     link = f"/login?code={server.page.logins.link(secret)}"
     async with httpx2.AsyncClient(base_url=server.url) as client, httpx2.AsyncClient(base_url=server.url) as thief:
-        assert (await client.get(f"{HOME}memories")).headers["location"] == "/login"
+        assert (await client.get(f"{HOME}memories")).headers["location"].startswith("/login?")
         entered = await client.get(link)
         cookie = entered.headers["set-cookie"]
         assert all(part in cookie for part in ("HttpOnly", "SameSite=strict", "Path=/"))
         assert (await client.get(HOME)).status_code == 200
         assert (await thief.get(link)).status_code == 401
-        assert (await thief.get(HOME)).headers["location"] == "/login"
+        assert (await thief.get(HOME)).headers["location"].startswith("/login?")
+
+
+async def test_a_login_leads_to_the_view_that_was_asked_for_and_nowhere_else(server: Served):
+    secret, _ = await server.host.tokens.create("ana", scopes=["*/*/*"], rights=["read"])
+    async with httpx2.AsyncClient(base_url=server.url) as client:
+        asked = await client.get(f"{HOME}memories?q=tea+&status=all", follow_redirects=True)
+        wanted = re.search(r'name="next" value="([^"]*)"', asked.text)
+        assert wanted is not None
+        for place, leads in ((unescape(wanted[1]), f"{HOME}memories?q=tea+&status=all"), ("//evil.example/in/", "/")):
+            entered = await client.post("/login", data={"token": secret, "next": place})
+            assert entered.headers["location"] == leads
 
 
 async def test_a_revoked_token_ends_its_logins(server: Served):
@@ -88,8 +107,34 @@ async def test_a_person_sees_what_a_dream_did_and_takes_it_back(server: Served):
         page = texts(await person.see(f"runs/{run['run_id']}"))
         assert f"{run['changes']:,} changes" in page
         assert "becomes again what it was" in texts(await person.see(f"runs/{run['run_id']}/undo"))
-        done = await person.do("undo", run=run["run_id"], back=f"{HOME}runs/{run['run_id']}")
+        (first, *_) = (await server.client.get(f"{RUNS}/{run['run_id']}/changes")).json()["changes"]
+        done = await person.do("undo", run=run["run_id"], change=first["number"], back=f"{HOME}runs/{run['run_id']}")
         assert "Taken back" in texts(done.text)
+        assert ">taken back<" in done.text
+        (newest, *_) = (await server.client.get(RUNS)).json()["runs"]
+        await person.do("undo", run=newest["run_id"])
+        assert ">taken back<" not in await person.see(f"runs/{run['run_id']}")
+
+
+async def test_what_retention_removed_for_good_is_counted_everywhere_and_offers_no_undo():
+    clock = ManualClock(datetime(2026, 3, 10, 12, tzinfo=UTC))
+    options = DreamOptions(retention=RetentionOptions(archived=timedelta(days=1)))
+    builder = AgentHostBuilder(None, clock=clock).with_dreaming(options, in_background=False)
+    async with served(builder=builder) as server:
+        kept = await server.host.memory.remember("Ana likes tea.", importance=0.1)
+        await server.host.memory.archive(kept.id, reason="It is over.")
+        clock.advance(timedelta(days=2))
+        async with visiting(server) as person:
+            run = await server.finished(await server.client.post(RUNS, json={"passes": ["retention"]}))
+            here = f"runs/{run['run_id']}"
+            for view in ("", here):
+                assert "0 changes, 1 removed for good" in texts(await person.see(view))
+            assert '<th class="number">removed for good</th>' in await person.see("runs")
+            page = await person.see(here)
+            assert "a backup is the only way back" in texts(page)
+            assert "do/undo" not in page
+            refused = await person.do("undo", run=run["run_id"], change="1", back=f"{HOME}{here}")
+            assert "Nothing was taken back: it was removed for good" in texts(refused.text)
 
 
 async def test_a_person_edits_pins_confirms_sets_aside_and_brings_back_and_is_named(server: Served):
@@ -98,13 +143,20 @@ async def test_a_person_edits_pins_confirms_sets_aside_and_brings_back_and_is_na
         tag = re.search(r'name="tag" value="([^"]*)"', await person.see(f"memories/{one}"))
         assert tag is not None
         fields = {"memory": one, "back": f"{HOME}memories/{one}"}
-        await person.do("edit", text="Ana likes green tea.", tag=tag[1].replace("&#34;", '"'), **fields)
+        said = {"text": "Ana likes green tea.", "category": "drinks", "tags": "tea, green", "importance": "0.50"}
+        edited = await person.do("edit", tag=unescape(tag[1]), **said, **fields)
+        assert "See the run" in texts(edited.text)
         for action, more in (("pin", {"pinned": "1"}), ("confirm", {}), ("archive", {}), ("restore", {})):
             answer = await person.do(action, **fields, **more)
-            assert answer.status_code == 200, texts(answer.text)
+            assert "See the run" in texts(answer.text)
         memory = (await server.client.get(f"{MEMORIES}/{one}")).json()
         assert (memory["content"], memory["pinned"], memory["trust"]) == ("Ana likes green tea.", True, "confirmed")
+        assert (memory["category"], memory["tags"], memory["importance"]) == ("drinks", ["green", "tea"], 0.5)
         assert "marta" in texts(await person.see(f"memories/{one}"))
+        for run in (await server.client.get(RUNS)).json()["runs"]:
+            await person.do("undo", run=run["run_id"])
+        memory = (await server.client.get(f"{MEMORIES}/{one}")).json()
+        assert (memory["content"], memory["pinned"], memory["category"]) == ("Ana likes tea.", False, "general")
 
 
 async def test_an_edit_over_a_newer_version_is_refused_and_the_text_is_kept(server: Served):
@@ -184,3 +236,54 @@ async def test_an_address_of_nothing_is_told_so(server: Served):
     async with visiting(server) as person:
         for view in ("nothing", "memories/no-such", "runs/no-such", "skills/none", "static/../../etc/passwd"):
             assert "nothing here" in texts(await person.see(view, status=404))
+
+
+async def test_deciding_without_a_selection_asks_for_one(server: Served):
+    async with visiting(server) as person:
+        for action in ("approve", "reject"):
+            assert "Select something first." in texts((await person.do(action)).text)
+
+
+async def test_a_dream_that_is_switched_off_says_where_to_switch_it_on(server: Served):
+    await server.client.put("/api/v1/switches", json={"dream": False})
+    async with visiting(server) as person:
+        assert "Settings, Switches" in texts((await person.do("dream")).text)
+        assert "They are switched off here" in texts(await person.see("schedule"))
+
+
+async def test_a_token_without_an_end_holds_until_it_is_revoked(server: Served):
+    async with visiting(server) as person:
+        assert "it is revoked" in texts(await person.see("settings"))
+
+
+async def test_forgetting_shows_what_else_says_it_and_takes_along_what_a_person_ticks(server: Served):
+    (one,) = await remembered(server, "Lia has a place at Escola da Parada.")
+    for said in ("Lia has a place at Escola da Parada!", "I heard that Lia has a place at Escola da Parada."):
+        await server.client.post("/api/v1/conversations/s1/turns", json={"role": "user", "content": said})
+    async with visiting(server) as person:
+        page = await person.see(f"memories/{one}/forget")
+        assert "What else says it" in page
+        ids = re.findall(r'type="checkbox" name="id" value="([^"]+)"', page)
+        assert len(ids) >= 1
+        unknown = await server.client.delete(f"{MEMORIES}/{one}?also=none")
+        assert (unknown.status_code, unknown.json()["code"]) == (409, "not_confirmed")
+        done = await person.do("forget", memory=one, id=ids)
+        assert "Forgotten for good: 1 memories" in texts(done.text)
+        said = (await server.client.get("/api/v1/conversations/s1/turns")).json()["turns"]
+        assert not [turn for turn in said if turn["id"] in ids and "Escola" in turn["content"]]
+
+
+async def test_a_question_shows_what_tells_equal_sentences_apart(server: Served):
+    first = await server.host.memory.remember("Ines gave a talk in Coimbra.", subject_time="2019-07", tags=["talk"])
+    other = replace(first, id="again", subject_time=SubjectTime.parse("2023-07"), tags=("work",))
+    await server.host.storage.write(Scope.default(), lambda unit: unit.entries.add([other]))
+    await server.finished(await server.client.post(RUNS, json={}))
+    async with visiting(server) as person:
+        page = texts(await person.see("questions"))
+        for told in ("about 2019-07", "about 2023-07", "general · work", "general · talk", "seen 1 times, last"):
+            assert told in page
+
+
+async def test_a_scope_that_never_held_anything_says_so(server: Served):
+    async with visiting(server) as person:
+        assert "Nothing was ever stored in the scope a/b/c." in texts(await person.see("memories", home="/in/a/b/c/"))

@@ -63,6 +63,26 @@ async def test_a_change_is_refused_where_somebody_changed_the_record_since(serve
     assert (await server.client.delete(place, headers={"If-Match": seen})).status_code == 412
 
 
+async def test_an_edit_by_hand_is_a_run_and_an_undo_without_a_body_takes_it_back(server: Served):
+    entry = await remembered(server)
+    place, key = f"{MEMORIES}/{entry['id']}", {"Idempotency-Key": "edit"}
+    seen = (await server.client.get(place)).headers["ETag"]
+    for path, body in (
+        ("edit", {"content": "Ana likes coffee.", "pinned": True, "why": "She said so."}),
+        ("set-aside", {}),
+    ):
+        run = (await server.client.post(f"{place}/{path}", json=body, headers=key)).json()
+        assert (run["kind"], run["actor"]) == ("edit", "token:everything")
+        late = await server.client.post(f"{place}/{path}", json=body, headers={"If-Match": seen})
+        assert (late.status_code, late.json()["code"]) == (412, "stale_version")
+        assert (await server.client.post(f"{place}/{path}", json=body, headers=key)).json()["run_id"] == run["run_id"]
+        undone = await server.client.post(f"{RUNS}/{run['run_id']}/undo")
+        assert (undone.status_code, undone.json()["changes"]) == (200, 1)
+        memory = (await server.client.get(place)).json()
+        assert (memory["content"], memory["pinned"], memory["status"]) == (TEA, False, "active")
+        key = {"Idempotency-Key": "set-aside"}
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from agentcore.domain.evidence import SourceKind
 from agentcore.domain.records import RecordKind
-from agentcore.hosting.restatements import Likeness
 from agentcore.stores.forgetting import TurnsChoice
 from dream.interfaces.cli.render.entries import entry_lines
 from dream.interfaces.cli.render.text import Line, Tone, counted, one_line, paragraph, when
+from dream.interfaces.likeness_words import LIKENESS_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,12 +23,6 @@ if TYPE_CHECKING:
 
 OUT_OF_REACH: Final = ("what says it in other words and was not found", "git history", "backups", "exports")
 _SHOWN: Final = 10
-_SAID: Final = {
-    Likeness.EQUAL: "equal words",
-    Likeness.NEAR: "near words",
-    Likeness.ORIGIN: "learnt from the same sentence",
-    Likeness.MODEL: "other words, as the model reads them",
-}
 _CALLED: Final = {
     SourceKind.TURN: ("turn", "turns"),
     SourceKind.ENTRY: ("entry", "entries"),
@@ -64,7 +58,7 @@ def _found_lines(found: Sequence[Restatement], choice: TurnsChoice, width: int) 
 def _restatement_lines(found: Sequence[Restatement], width: int) -> Lines:
     for one in found[:_SHOWN]:
         who = f"{one_line(one.speaker)}: " if one.speaker else ""
-        told = f"{one.kind.value} {one.id}, {_SAID[one.likeness]}: {who}{one_line(one.text)}"
+        told = f"{one.kind.value} {one.id}, {LIKENESS_WORDS[one.likeness]}: {who}{one_line(one.text)}"
         yield from paragraph(told, width, first="  ", rest="    ")
     if len(found) > _SHOWN:
         yield Line(f"  and {len(found) - _SHOWN} more")

@@ -165,10 +165,14 @@ def _head(report: RunReport, width: int, asked: int, *, is_running: bool) -> Lin
     ended = "under way" if is_running else f"{report.outcome.value}{reason}"
     title = f"{what} {report.run_id} on {report.scope}: {ended}{resumed}"
     yield from paragraph(title, width, rest="  ", tone=Tone.TITLE)
-    purged = f", {counted(report.purged, 'record')} removed for good" if report.purged else ""
     asking = f", {counted(asked, 'question')} asked" if asked else ""
-    told = f"{counted(report.changes, 'record')} changed{purged}{asking}; as of {when(report.as_of)}{_seconds(report)}."
-    yield from paragraph(told, width)
+    yield from paragraph(f"{amount(report)}{asking}; as of {when(report.as_of)}{_seconds(report)}.", width)
+
+
+def amount(report: RunReport) -> str:
+    """Return how many records a run changed, and how many it removed for good."""
+    gone = f", {counted(report.purged, 'record')} removed for good" if report.purged else ""
+    return f"{counted(report.changes, 'record')} changed{gone}"
 
 
 def _seconds(report: RunReport) -> str:
@@ -415,12 +419,10 @@ def run_list_lines(session: CommandSession, reports: Sequence[RunReport], runnin
 def _cells(report: RunReport, *, is_running: bool) -> tuple[str, ...]:
     outcome = report.outcome.value if report.finished_at else "under way" if is_running else "interrupted"
     refused = sum(len(item.refused) for item in report.passes)
-    parts = [f"{counted(report.changes, 'record')} changed"]
+    parts = [amount(report)]
     proposed = sum(item.proposed for item in report.passes)
     if proposed:
         parts.append(f"{proposed:,} proposed")
-    if report.purged:
-        parts.append(f"{report.purged:,} purged")
     if refused:
         parts.append(f"{refused:,} refused")
     if report.target:

@@ -12,6 +12,7 @@ from dream.domain.candidate import Candidate, PromotionStanding
 from dream.domain.finding import Finding, FindingLevel
 from dream.domain.reasons import Refused
 from dream.interfaces.cli.render.reasons import explained
+from dream.interfaces.cli.render.reports import amount
 from dream.interfaces.cli.render.text import (
     Line,
     Lines,
@@ -210,11 +211,7 @@ def status_lines(session: CommandSession, status: ScopeStatus) -> Lines:
 def _rows(session: CommandSession, status: ScopeStatus) -> list[tuple[str, str]]:
     entries = ", ".join(f"{count:,} {state}" for state, count in status.entries.items())
     run = status.last_run
-    last = (
-        f"{run.run_id} {run.outcome.value} on {when(run.finished_at)}, {counted(run.changes, 'record')} changed"
-        if run
-        else "never"
-    )
+    last = f"{run.run_id} {run.outcome.value} on {when(run.finished_at)}, {amount(run)}" if run else "never"
     lease = status.lease
     interrupted = (
         f"run {status.interrupted}; {session.command('run')} goes on with it" if status.interrupted else "none"
