@@ -134,7 +134,6 @@ def test_what_concerns_the_whole_folder_does_not_look_at_the_scope(cli: CommandL
         ("never", "tea", "--yes"),
         ("switch", "dream", "off"),
         ("schedule",),
-        ("pause",),
         ("recall", "tea"),
         ("explain",),
         ("config", "show"),

@@ -14,13 +14,13 @@ from dream.cycle.model_check import SIZES, check_model, most_tokens
 from dream.cycle.running.prompt_limits import estimated_prompt
 from dream.domain.verification import VERIFY
 from dream.errors import NoModelError
+from dream.interfaces.benchmark.scripted import records_in
 from dream.options import VerificationMode
 
 DIRECTIVES = Path(__file__).parents[3] / "directives"
 CHECKS = [
     row for name in ("model-check.json", "verify-checks.json") for row in orjson.loads((DIRECTIVES / name).read_bytes())
 ]
-RECORD = re.compile(r'^\[(r\d+)\].* ("(?:[^"\\]|\\.)*")$', re.MULTILINE)
 STATEMENT = re.compile(r'^\[([s-z]\d+)\] ((?:r\d+ ?)+)[^"]*: ("(?:[^"\\]|\\.)*")$', re.MULTILINE)
 
 
@@ -61,7 +61,7 @@ class Model:
         return orjson.dumps({"codes": re.findall(r"drawer \d is (\w+)", read)}).decode()
 
     def readings(self, shown: str) -> str:
-        records = {handle: orjson.loads(said) for handle, said in RECORD.findall(shown)}
+        records = {one.handle: one.text for one in records_in(shown)}
         found: list[dict[str, object]] = []
         for handle, named, told in STATEMENT.findall(shown):
             said = [records[one] for one in named.split()]
