@@ -259,6 +259,10 @@ async def fairness(server: Server, given: argparse.Namespace) -> None:
     print(f"| ratio | {ratio:.2f} | {max(half) / max(alike):.2f} |", flush=True)
 
 
+_STANDS_STILL = 60
+"""Seconds after which no more dreams are waited for: a scope with nothing to do dreams no more."""
+
+
 async def dreams(server: Server, given: argparse.Namespace) -> None:
     """Print how many dreams a second two workers end that have no model and next to nothing to do."""
     url, count = server.database("dreams"), given.dreams
@@ -269,11 +273,12 @@ async def dreams(server: Server, given: argparse.Namespace) -> None:
         command = [sys.executable, "-m", "dream", "--data", folder, "work", "--database", url, "--at-once", "20"]
         none = subprocess.DEVNULL
         workers = [subprocess.Popen(command, stdout=none, stderr=none) for _ in range(2)]
-        ended, spent = 0, 0
-        while ended < count:
+        ended, spent, stood = 0, 0, 0
+        while ended < count and stood < _STANDS_STILL:
             await asyncio.sleep(1)
             with server.connect("dreams") as connection:
-                ((ended, spent),) = connection.execute(statement).fetchall()
+                ((now, spent),) = connection.execute(statement).fetchall()
+            ended, stood = now, stood + 1 if now == ended else 0
         for one in workers:
             one.terminate()
             one.wait()
