@@ -200,9 +200,9 @@ def from_environment(data_dir: str | Path | None = None, **explicit: object) -> 
     written = {} if data_dir is None else read_section(Path(data_dir).expanduser() / FILE_NAME, SECTION)
     values = written | _ChatEnvironment().model_dump(exclude_unset=True) | explicit
     values.setdefault("model", values.get("dream_model"))
-    if values["model"] is None:
-        return None
-    return ChatOptions(**values)
+    # A mistake is told without a model, too.
+    read = ChatOptions(**{**values, "model": "none" if values["model"] is None else values["model"]})
+    return None if values["model"] is None else read
 
 
 def embedder_from_environment(data_dir: str | Path | None = None, **explicit: object) -> EmbedderOptions | None:

@@ -38,7 +38,7 @@ def _by_records(shown: Sequence[Record], question: str) -> Mapping[str, Any]:
     turns = [record for record in shown if record.handle[0] == "t"]
     if turns:
         return {"facts": list(_facts(turns))}
-    entries = [record for record in shown if record.handle[0] == "e"]
+    entries = [record for record in shown if record.handle[0] == "e" and "category" in record.attributes]
     signals = [record for record in shown if record.handle[0] == "f"]
     if signals and not entries:
         return {"toDelete": [], "toSave": list(_lessons(signals))}
@@ -171,6 +171,8 @@ def _written(document: Mapping[str, Any]) -> str:
 
 
 _BY_CONTRACT: Mapping[str, Callable[[Sequence[Record]], Mapping[str, Any]]] = {
+    "claims": lambda _: {"claims": []},
+    "readings": lambda _: {"readings": []},
     "themes": lambda _: {"themes": []},
     "edits": lambda _: {"edits": []},
     "rating": lambda _: {"rating": "good", "summary": "Ines asked for something and got it."},

@@ -1,6 +1,7 @@
 """Examines a memory for `dream doctor`: the folder, the database, and whether what stands in it fits together."""
 
 import asyncio
+import os
 import platform
 import sqlite3
 import tempfile
@@ -79,7 +80,7 @@ async def examine(session: CommandSession, scopes: Sequence[Scope] | None = None
 
 
 async def _database(session: CommandSession, host: Host, scopes: Sequence[Scope] | None) -> AsyncGenerator[Finding]:
-    yield Finding("database", FindingLevel.FINE, f"{session.database_name} opens")
+    yield _writable(session)
     yield _hosts(session, await host.storage.read(session.scope, lambda view: view.hosts.newest()))
     if session.url is not None:
         yield _forgetting(session)
@@ -91,6 +92,16 @@ async def _database(session: CommandSession, host: Host, scopes: Sequence[Scope]
         return
     async for finding in _records(host, session.scope) if scopes is None else _each(host, scopes):
         yield finding
+
+
+def _writable(session: CommandSession) -> Finding:
+    """Tell whether the files of the database can be written; SQLite keeps two more beside it while it is in use."""
+    files = [session.database.with_name(f"{session.database.name}{end}") for end in ("", "-wal", "-shm")]
+    closed = [] if session.url is not None else [one for one in files if one.exists() and not os.access(one, os.W_OK)]
+    if not closed:
+        return Finding("database", FindingLevel.FINE, f"{session.database_name} opens")
+    told = f"{', '.join(map(str, closed))} cannot be written: the memory is read-only"
+    return Finding("database", FindingLevel.WRONG, told, "make it writable for its owner (chmod u+w)")
 
 
 def _forgetting(session: CommandSession) -> Finding:
@@ -187,7 +198,7 @@ def _hosts(session: CommandSession, found: Sequence[HostRecord]) -> Finding:
         return Finding("hosts", FindingLevel.NOTE, f"hosts with unequal options work here: {told}", remedy)
     sentence = followed_sentence(session.left()).rstrip(".")
     return Finding(
-        "hosts", FindingLevel.FINE, sentence or f"{len(living):,} work here, by the options of the settings file"
+        "hosts", FindingLevel.FINE, sentence or "none with options of its own: all go by those of the settings file"
     )
 
 

@@ -126,6 +126,7 @@ def test_a_time_that_is_none_is_refused_with_how_to_write_one(monkeypatch: pytes
         ('[llm]\nmodel = "a"\nmodle = "b"\n', "none of that name; the options are .*model"),
         ("[llm]\nmodel = 3\n", "valid string"),
         ('[llm]\nmodel = ""\n', "at least 1 character"),
+        ('[llm]\nmodell = "x"\n', "none of that name"),
     ],
 )
 def test_a_broken_file_is_refused_in_one_sentence(tmp_path: Path, text: str | bytes, says: str):

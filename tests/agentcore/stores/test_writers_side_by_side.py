@@ -1,6 +1,7 @@
 """Writers beside each other on one database: the contract, and processes of their own."""
 
 import asyncio
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,8 @@ from agentcore.testing.contracts import ConcurrencyContract
 from agentcore.testing.contracts.samples import SCOPE
 
 PROCESSES = 8
+KEY = {"AGENTCORE_FORGET_KEY": "ab" * 32}
+"""All of them on a server have the same."""
 WRITES = 10
 SCOPES = 1_000
 OF_EACH = 150
@@ -64,7 +67,7 @@ async def test_eight_processes_write_to_one_scope_and_to_a_thousand(storage: Sto
     def started(number: int) -> Any:
         numbers = map(str, (number, WRITES, SCOPES, OF_EACH))
         return asyncio.create_subprocess_exec(
-            sys.executable, "-c", WRITER, str(place), *numbers, stderr=subprocess.PIPE
+            sys.executable, "-c", WRITER, str(place), *numbers, env=os.environ | KEY, stderr=subprocess.PIPE
         )
 
     processes = [await started(number) for number in range(PROCESSES)]

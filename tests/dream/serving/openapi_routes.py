@@ -10,6 +10,7 @@ from dream.interfaces.rest.api import api
 _BODIES: dict[str, Any] = {
     "NewMemory": {"content": "Ana likes tea"},
     "MemoryChange": {"pinned": True},
+    "MemoryEdit": {"pinned": True},
     "ReasonRequest": {"reason": "no longer"},
     "NewTurn": {"role": "user", "content": "Ana likes tea"},
     "ContextAsked": {"session_id": "s", "message": "What is the key?"},

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from agentcore.errors import InvalidOptionsError
 from dream.interfaces.cli.errors import MissingFolderError
-from dream.interfaces.cli.render.text import Line, counted
+from dream.interfaces.cli.render.text import Line, Lines, counted
 from dream.interfaces.cli.session import CliSession
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ async def copy(
     if former.held()[0] is not None:
         session.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         new.keep(*former.held())
-    session.screen.show(lambda: {"scopes": done.scopes, "rows": done.rows}, lambda: [_line(done)])
+    session.screen.show(lambda: {"scopes": done.scopes, "rows": done.rows}, lambda: _lines(done, to))
 
 
 def _place(said: str) -> Path | str:
@@ -57,6 +57,9 @@ def _place(said: str) -> Path | str:
     return said if "://" in said else Path(said).expanduser() / FILE_NAME
 
 
-def _line(done: "Copied") -> Line:
+def _lines(done: "Copied", target: str) -> Lines:
     records = ", ".join(f"{done.rows.get(name, 0):,} {name}" for name in _RECORDS)
-    return Line(f"Copied {counted(done.scopes, 'scope')} with {records} and all that belongs to them.")
+    yield Line(f"Copied {counted(done.scopes, 'scope')} with {records} and all that belongs to them.")
+    there = "in AGENTCORE_DATABASE" if "://" in target else f"by --data {target}"
+    yield Line("What is written where it came from stays there from now on.")
+    yield Line(f"To go on with the copy, name it {there}.")
