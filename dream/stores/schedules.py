@@ -201,11 +201,7 @@ class ScheduleStore:
         """Return the schedules of scopes, by their keys, each on the terms of its scope."""
         found: list[Schedule] = []
         for chunk in chunks(sorted(set(keys))):
-            # A schedule is read, changed and written whole.
-            self._transaction.hold(_KEYS.where(schedules.c.scope_id.in_(chunk)))
-            rows: Sequence[Any] = self._connection.execute(
-                _ALL.where(scopes.c.pk.in_(chunk)).order_by(scopes.c.pk)
-            ).all()
+            rows = self._held(chunk)
             facts = read_facts(self._transaction, chunk)
             closed = [row.pk for row in rows if False in (row.wide_learning, row.own_learning)]
             within = any_within(self._connection, closed) if closed else set[int]()
@@ -214,6 +210,15 @@ class ScheduleStore:
                 one = one.learning_within() if row.pk in within else one
                 found.append(self._with_unread(one, terms_of(one.state.scope)))
         return found
+
+    def _held(self, chunk: Sequence[int]) -> Sequence[Any]:
+        """Return the rows of scopes, which nobody else writes: a schedule is read, changed and written whole."""
+        while True:
+            held = self._transaction.hold(_KEYS.where(schedules.c.scope_id.in_(chunk)))
+            rows = self._connection.execute(_ALL.where(scopes.c.pk.in_(chunk)).order_by(scopes.c.pk)).all()
+            # One that another writer stored in between is not held yet.
+            if not self._transaction.among_writers or sum(row.state is not None for row in rows) <= held:
+                return rows
 
     def _with_unread(self, one: Schedule, terms: ScheduleTerms) -> Schedule:
         if terms.awake is None or not terms.readers:

@@ -178,14 +178,16 @@ class Transaction:
         """Return the row of each of *keys* that is there, in no particular order."""
         return [row for part, given in query.parts(keys) for row in self.rows(part, **given)]
 
-    def hold(self, rows: Select[*tuple[Any, ...]]) -> None:
+    def hold(self, rows: Select[*tuple[Any, ...]]) -> int:
         """Keep others from writing these rows until the transaction ends; what is read of them next is the latest.
 
         Rows are held in this order, so that no two wait for each other: scopes, then peers, then schedules. Where there
         is one writer, all are held by it.
+
+        Returns:
+            How many rows there were to hold; 0 where there is one writer.
         """
-        if self.among_writers:
-            self.connection.execute(rows.with_for_update()).all()
+        return len(self.connection.execute(rows.with_for_update()).all()) if self.among_writers else 0
 
     def beyond_scope(self) -> AbstractContextManager[None]:
         """Let the statements of the block reach what is of other scopes."""
