@@ -28,7 +28,7 @@ _LEAST_WORDS: Final = 3
 _MOST_ITEMS: Final = 200
 
 
-class ReadingItem(AnswerItem):
+class WeighingItem(AnswerItem):
     """What a model says of one hypothesis and one entry."""
 
     called: ClassVar[str] = "reading {}"
@@ -41,7 +41,7 @@ class ReadingItem(AnswerItem):
     quote: Annotated[Text, Otherwise(Refused.QUOTE_NOT_FOUND, "{} quotes nothing")]
 
 
-_FORM: Final = answer_form("readings", readings=item_schema(ReadingItem))
+_FORM: Final = answer_form("readings", readings=item_schema(WeighingItem))
 _CONTRACT: Final = """\
 Answer with {"readings": [...]}, one item for each guess and record named beside it. Each item has:
 - "guess": the handle of the guess; "record": the handle of the record;
@@ -108,10 +108,10 @@ class WeighingQuestion:
 
         What does not hold, or is left out, is weighed as neither: the same question is not paid for again.
         """
-        items, refused = read_items(answer, "readings", ReadingItem, what="readings", most=_MOST_ITEMS)
+        items, refused = read_items(answer, "readings", WeighingItem, what="readings", most=_MOST_ITEMS)
         if any(one.code == Refused.BROKEN_ANSWER for one in refused):
             return {}, refused
-        taken: dict[tuple[str, str], ReadingItem] = {}
+        taken: dict[tuple[str, str], WeighingItem] = {}
         for item in items:
             refusal = self._refusal(item)
             if refusal is not None:
@@ -128,7 +128,7 @@ class WeighingQuestion:
             found.setdefault(guess, []).append(_weighed(self.entries[record], item, by))
         return found, refused
 
-    def _refusal(self, item: ReadingItem) -> Refusal | None:
+    def _refusal(self, item: WeighingItem) -> Refusal | None:
         unknown = next((one for one in (item.guess, item.record) if one not in {*self.guesses, *self.entries}), None)
         if unknown is not None:
             return not_shown(item.label, unknown)
@@ -144,7 +144,7 @@ class WeighingQuestion:
         return secret_told(item.label, self.entries[item.record].id, quote)
 
 
-def _weighed(entry: MemoryEntry, item: ReadingItem | None, by: str) -> WeighedEntry:
+def _weighed(entry: MemoryEntry, item: WeighingItem | None, by: str) -> WeighedEntry:
     bearing = Bearing.NEITHER if item is None else item.bearing
     quote = "" if item is None or bearing is Bearing.NEITHER else on_one_line(item.quote)
     return WeighedEntry(entry_id=entry.id, text_key=fold_key(entry.content), bearing=bearing, quote=quote, by=by)
