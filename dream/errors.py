@@ -6,6 +6,7 @@ AgentcoreError
     ├── NoModelError
     ├── NotAdmittedError
     ├── StalledPassError
+    ├── PausedDreamError
     ├── DreamBrokenOffError
     ├── UnknownPassError            (also InvalidInputError)
     ├── InvalidPassError            (also InvalidInputError)
@@ -61,6 +62,13 @@ class StalledPassError(DreamError):
 
     def __init__(self, *, name: str, steps: int) -> None:
         super().__init__(f"The pass {name} got nowhere in {steps} steps: run again, or disable the pass.")
+
+
+class PausedDreamError(DreamError):
+    """A person paused the dreams of a scope while one was under way; it stops between two steps."""
+
+    def __init__(self) -> None:
+        super().__init__("The dreams of this scope are paused: `dream resume` lets the next one go on with this one.")
 
 
 class DreamBrokenOffError(DreamError):

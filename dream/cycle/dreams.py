@@ -20,7 +20,7 @@ from dream.cycle.running.runner import Runner
 from dream.cycle.scheduling.status import ScheduleFacade
 from dream.cycle.scope_status import read_scope_status
 from dream.domain.built_in_passes import SESSION_EVALUATION
-from dream.domain.storage_names import PAUSED_SETTING
+from dream.domain.storage_names import DREAM_LEASE, PAUSED_SETTING
 from dream.options.levels import OptionLevels
 
 if TYPE_CHECKING:
@@ -429,9 +429,13 @@ class Dreams(DreamRecords):
         schedule, after = await self._schedule_facade.explained(self._scope), self._options.alarm_after
         return await self._parts.storage.read(self._scope, lambda view: read_scope_status(view, schedule, after))
 
-    async def pause(self) -> None:
-        """Stop dreams of the scope, in every process, until `resume`."""
+    async def pause(self) -> bool:
+        """Stop dreams of the scope, in every process, until `resume`; return whether one is under way.
+
+        That one stops at its next step: what it did stands, and the next one after `resume` goes on with it.
+        """
         await self._parts.storage.write(self._scope, lambda unit: _pause(unit, "true"))
+        return await self._parts.storage.read(self._scope, lambda view: view.leases.holder(DREAM_LEASE) is not None)
 
     async def resume(self) -> None:
         """Let dreams of the scope run again."""

@@ -109,10 +109,14 @@ class DreamListeners:
     alarms: Listeners[Alarm] = field(default_factory=lambda: Listeners[Alarm]("alarm"))
 
     async def told(self, report: RunReport) -> RunReport:
-        """Return *report* once everybody knows of it; a run that did not start is no news."""
+        """Return *report* once everybody knows of it; a run that did not start, or did not end, is no news."""
         if not report.run_id:
             return report
         await self._fan_out(report)
+        if report.outcome is Outcome.DEFERRED:
+            fields = {"scope": str(report.scope), "run_id": report.run_id}
+            _log.info("dream_paused scope=%s run_id=%s", report.scope, report.run_id, extra=fields)
+            return report
         _log_run(report)
         _log_sweeps(report)
         await self.reports.tell(report)

@@ -42,7 +42,7 @@ class ScopeStatus:
         last_dream_at: When the newest finished dream ended.
         last_run: The newest finished dream, by a plan or without one.
         interrupted: Id of a dream that was interrupted and waits to be resumed.
-        paused: Whether a person paused the dreams.
+        paused: Whether a person paused the dreams; one that is under way then stops at its next step.
         lease: Who is dreaming now.
         alarm: What is wrong with the newest dreams, if they came to nothing again and again.
         schedule: When it dreams next, and what it waits for, as `explain` tells it.

@@ -10,6 +10,7 @@ from dreaming import World
 from agentcore.domain import Scope
 from agentcore.stores import Origin, ReadView, Storage, UnitOfWork
 from dream.domain import DREAM_LEASE
+from dream.domain.storage_names import PAUSED_SETTING
 
 T = TypeVar("T")
 Step = Callable[[int], None]
@@ -67,6 +68,21 @@ class WatchedStorage:
             raise Killed
         if told is not None:
             told(number)
+
+
+class PausedStorage(WatchedStorage):
+    """Hands every call on, and has a person pause the dreams right after a write."""
+
+    def __init__(self, storage: Storage, write: int) -> None:
+        super().__init__(storage)
+        self._pausing = write
+
+    async def write(self, scope: Scope, work: Callable[[UnitOfWork], T], *, origin: Origin = Origin.HOST) -> T:
+        number = self.writes
+        result = await super().write(scope, work, origin=origin)
+        if number == self._pausing:
+            await self._storage.write(scope, lambda unit: unit.settings.put(PAUSED_SETTING, "true"))
+        return result
 
 
 def dying(world: World, write: int, *, committed: bool) -> World:

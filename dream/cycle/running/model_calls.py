@@ -22,11 +22,12 @@ from agentcore.llm.errors import (
 from agentcore.stores.storage import UnitOfWork
 from dream.cycle.running.budget import Budget, estimated
 from dream.cycle.running.prompt_limits import PromptLimits, estimated_prompt
+from dream.cycle.running.run_envelope import is_paused
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused, Stop
 from dream.domain.rounds import Answer, NextRound, Round, RoundKind
 from dream.domain.step import Batch
-from dream.errors import NoModelError
+from dream.errors import NoModelError, PausedDreamError
 from dream.passes import ModelContext, ModelPass
 from dream.stores import dream_stores
 from dream.stores.calls import CANCELLED, CallKey, Forgets, StoredAnswer
@@ -112,6 +113,8 @@ class ModelCalls:
         async with self._slots:
             for cancellations in range(_MOST_CANCELLATIONS + 1):
                 async with self._slot():
+                    if self.stopped is None and await is_paused(self.parts, self.scope):
+                        self.stopped = PausedDreamError()
                     if self.stopped is not None:
                         return None
                     most = await self.budget.set_aside(asked.request)
@@ -311,6 +314,8 @@ class Exchange:
                 note = Refusal(Refused.TOO_MANY_ROUNDS, f"batch {batch.number}: a {asked.kind}")
                 return [AnsweredBatch(batch, tuple(rounds), note=note)]
             answer = await self._ask(batch, len(rounds) + 1, asked)
+            if isinstance(self.calls.stopped, PausedDreamError) and answer is None:
+                return None  # what was answered is stored, and found by whoever goes on with the run
             if not isinstance(answer, Round):
                 return await self._ended(batch, rounds, asked, answer)
             rounds.append(answer)

@@ -79,6 +79,7 @@ class ModelPassRun(PassRun):
         asking = await self.asking()
         batches = await self._packed()
         left = await self._work_off(batches, asking)
+        await self.heed_pause()
         await self._close(left, asking)
         if asking.failure is not None:
             raise asking.failure

@@ -15,7 +15,7 @@ from agentcore.stores.storage import Origin, ReadView
 from agentcore.stores.values import Lease
 from dream.cycle.review_queue import ReviewQueue
 from dream.cycle.running.context import ContextFactory, to_be_tried, waiting_notes
-from dream.cycle.running.run_envelope import people_before
+from dream.cycle.running.run_envelope import is_paused, people_before
 from dream.cycle.running.step_writer import StepWriter
 from dream.cycle.running.turn_wait import TurnWait, turn_wait
 from dream.domain.declaration import declared
@@ -24,7 +24,7 @@ from dream.domain.reasons import Skip
 from dream.domain.report import PassOutcome, PassReport
 from dream.domain.rounds import RoundCost
 from dream.domain.step import StepDraft, StepReport
-from dream.errors import StalledPassError
+from dream.errors import PausedDreamError, StalledPassError
 from dream.options import DreamOptions, PassMode
 from dream.passes import DreamPass, ModelPass
 from dream.stores import dream_stores
@@ -127,6 +127,7 @@ class PassRun:
             return self._report(PassOutcome.SKIPPED, f"{Skip.MISSING}: {', '.join(missing)}")
         if self.obstacle is not None and Capability.WORKSPACE in self.dream_pass.requires:
             return self._report(PassOutcome.SKIPPED, f"{Skip.WORKSPACE}: {self.obstacle}")
+        await self.heed_pause()
         if not self.steps:
             full = await self.parts.storage.read(self.scope, self._full)
             if full is not None:
@@ -139,6 +140,15 @@ class PassRun:
                 return self._report(PassOutcome.UNCHANGED, Skip.NO_WORK)
         await self._take_steps()
         return await self.closing_report()
+
+    async def heed_pause(self) -> None:
+        """Go on between two steps only where nobody paused the dreams of the scope meanwhile.
+
+        Raises:
+            PausedDreamError: somebody did.
+        """
+        if await is_paused(self.parts, self.scope):
+            raise PausedDreamError
 
     async def waits(self) -> TurnWait | None:
         """Return what it waits for, in a dream that started by itself, before it reads new turns."""
@@ -215,6 +225,7 @@ class PassRun:
             began = self.parts.clock.now()
             proposal = await self._plain_pass().propose(await self.contexts.plain(self.looked_at))
             await self.commit(StepDraft(proposal=proposal, report=StepReport(seconds=elapsed(self.parts.clock, began))))
+            await self.heed_pause()
             idle = 0 if _got_on(self.steps[-1]) else idle + 1
             if idle == _PATIENCE:
                 raise StalledPassError(name=self.name, steps=idle)
@@ -270,6 +281,8 @@ async def isolated(run: PassRun) -> PassReport:
         return await run.run()
     except StaleVersionError as error:
         return await run.failed(error)  # it proposed what the stores refuse, such as a name that is taken
+    except PausedDreamError:
+        raise  # the run stays open, and the next one after the pause goes on with it
     except StorageError:
         raise  # the database failed, not the pass: nothing can be written, the run stays open to be resumed
     except Exception as error:  # noqa: BLE001 - the pass boundary: one pass's failure must not end the run

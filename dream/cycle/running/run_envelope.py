@@ -12,7 +12,7 @@ from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
 from agentcore.stores.storage import Origin
 from dream.domain.reasons import Deferral
 from dream.domain.report import Outcome, RunReport
-from dream.domain.storage_names import DREAM_LEASE
+from dream.domain.storage_names import DREAM_LEASE, PAUSED_SETTING
 from dream.errors import DreamBrokenOffError, NotAdmittedError
 from dream.stores import dream_stores
 
@@ -99,6 +99,11 @@ def people_before(parts: HostServices, options: DreamOptions, scope: Scope) -> B
     """
     reach = BusyReach.ALL if parts.shares_endpoint else options.schedule.busy_reach
     return parts.watch.of(scope, reach)
+
+
+async def is_paused(parts: HostServices, scope: Scope) -> bool:
+    """Tell whether a person paused the dreams of *scope*."""
+    return bool(await parts.storage.read(scope, lambda view: view.settings.get(PAUSED_SETTING)))
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from dream.cycle.running.run_envelope import (
     asked_for,
     deferred,
     dream_lease,
+    is_paused,
     people_before,
     scope_boundary,
 )
@@ -25,8 +26,7 @@ from dream.domain.change import FrozenDirectives
 from dream.domain.declaration import Reads
 from dream.domain.reasons import Deferral, Skip
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunKind, RunReport
-from dream.domain.storage_names import PAUSED_SETTING
-from dream.errors import InvalidDirectiveError, NotAdmittedError, UnknownPassError
+from dream.errors import InvalidDirectiveError, NotAdmittedError, PausedDreamError, UnknownPassError
 from dream.passes import ModelPass, arranged, library_of
 from dream.stores import dream_stores
 from dream.stores.runs import OpenRun
@@ -211,7 +211,7 @@ class Runner:
     async def _led(self, scope: Scope, lease: Lease, wish: _RunRequest) -> RunReport:
         """Run under the lease; a run that is broken off leaves the schedule as if it had not begun."""
         try:
-            if await self._paused(scope):
+            if await is_paused(self._parts, scope):
                 await self._give_up(scope, lease, wish.booking)
                 return deferred(asked_for(self._parts, scope, RunKind.DREAM, None), PAUSED)
             resumed = await self._interrupted(scope)
@@ -220,7 +220,7 @@ class Runner:
                     is_all = resumed.run.passes == wish.names and wish.now is None
                     held = wish if is_all else dataclasses.replace(wish, booking=None, on_begin=None)
                     report = await self._dream(lease, resumed, held)
-                    if is_all:
+                    if is_all or report.outcome is Outcome.DEFERRED:
                         return report
                     if wish.gone_on is not None:
                         wish.gone_on.append(report)
@@ -246,9 +246,6 @@ class Runner:
         if unknown:
             raise UnknownPassError(name=unknown[0], known=self.pass_names)
         return tuple(name for name in self.pass_names if passes is None or name in passes)
-
-    async def _paused(self, scope: Scope) -> bool:
-        return bool(await self._parts.storage.read(scope, lambda view: view.settings.get(PAUSED_SETTING)))
 
     async def _interrupted(self, scope: Scope) -> _RunState | None:
         """Return the run to go on with; those too old are closed as partial."""
@@ -300,8 +297,6 @@ class Runner:
         return frozen(self._library, self.model_passes(able.intersection(names)))
 
     async def _dream(self, lease: Lease, start: _RunState, wish: _RunRequest) -> RunReport:
-        from dream.cycle.running.pass_run import isolated  # noqa: PLC0415 - `run` has imported it
-
         await asyncio.to_thread(self._import_passes, start.run.passes)
         booking, report = wish.booking, start.report
         begun = self._frozen_row(start.run)
@@ -323,20 +318,30 @@ class Runner:
             ending=end,
             on_begin=wish.on_begin,
         )
-        async with envelope as run:
-            log_end = start.run.log_end if report.resumed else run.frozen["log_end"]
-            sharing = await self._read_together(run, start, wish, log_end)
-            for place in self._order:
-                name = place.name
-                if name not in start.run.passes or not self._options.is_on(name):
-                    why = Skip.NOT_REQUESTED if self._options.is_on(name) else Skip.DISABLED
-                    run.passes.append(PassReport(name=name, outcome=PassOutcome.SKIPPED, reason=why))
-                    continue
-                pass_run = sharing.get(name) or self._pass_run(run, start, place, log_end=log_end, wish=wish)
-                run.passes.append(await isolated(pass_run))
-                if wish.on_pass is not None:
-                    wish.on_pass(run.passes[-1])
-        return run.report
+        try:
+            async with envelope as run:
+                await self._run_passes(run, start, wish)
+        except PausedDreamError:
+            await self._give_up(report.scope, lease, booking)
+            reason = f"{PAUSED}, and the next dream goes on with what is left"
+            return dataclasses.replace(report, outcome=Outcome.DEFERRED, reason=reason)
+        return envelope.report
+
+    async def _run_passes(self, run: RunEnvelope, start: _RunState, wish: _RunRequest) -> None:
+        from dream.cycle.running.pass_run import isolated  # noqa: PLC0415 - `run` has imported it
+
+        log_end = start.run.log_end if run.report.resumed else run.frozen["log_end"]
+        sharing = await self._read_together(run, start, wish, log_end)
+        for place in self._order:
+            name = place.name
+            if name not in start.run.passes or not self._options.is_on(name):
+                why = Skip.NOT_REQUESTED if self._options.is_on(name) else Skip.DISABLED
+                run.passes.append(PassReport(name=name, outcome=PassOutcome.SKIPPED, reason=why))
+                continue
+            pass_run = sharing.get(name) or self._pass_run(run, start, place, log_end=log_end, wish=wish)
+            run.passes.append(await isolated(pass_run))
+            if wish.on_pass is not None:
+                wish.on_pass(run.passes[-1])
 
     def _frozen_row(self, run: OpenRun) -> dict[str, Any]:
         """Return what the row of a run that begins keeps, for whoever goes on with it."""

@@ -189,10 +189,10 @@ class RunDesk:
         return report
 
     async def _deferred(self, call: ScopedCall, report: RunReport) -> Problem:
-        present = await self._present(call) if report.reason != Deferral.PAUSED else None
-        told = {} if present is None else {"run_id": present.run_id}
         reason = report.reason or "deferred"
         code = reason.split(":")[0].split(" ")[0]
+        present = await self._present(call) if code != Deferral.PAUSED else report if report.run_id else None
+        told = {} if present is None else {"run_id": present.run_id}
         detail = f"No dream was begun ({reason}): wait until that is over, or ask for one with `dream schedule`."
         return Problem(status=409, code=code, detail=detail, more=told)
 

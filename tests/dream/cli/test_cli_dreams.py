@@ -14,7 +14,9 @@ from agentcore.clock import SystemClock
 from agentcore.domain import Capability, Scope
 from agentcore.ids import RandomIds
 from agentcore.stores.sql import SqlStorage
-from dream.passes import ORDER
+from dream.domain import Proposal
+from dream.domain.storage_names import PAUSED_SETTING
+from dream.passes import ORDER, DreamContext
 from dream.passes.exact_fold import ExactFold
 from dream.passes.near_duplicates import NearDuplicates
 
@@ -291,6 +293,30 @@ def test_a_scope_on_which_another_process_dreams_defers_and_says_who(cli: Comman
     assert "another process is dreaming" in told.out
     assert "lease_held by process" in told.out
     assert "process" in cli.good("status")
+    assert "stops at its next step" in cli.good("pause")
+    assert "pausing: the dream under way" in cli.good("status")
+
+
+def test_a_run_that_is_paused_while_it_works_says_that_it_stopped_and_is_gone_on_with(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+):
+    _copies(cli)
+    propose = ExactFold.propose
+
+    async def paused(self: ExactFold, context: DreamContext) -> Proposal:
+        storage = SqlStorage(cli.database, clock=SystemClock())
+        await storage.start()
+        await storage.write(Scope.default(), lambda unit: unit.settings.put(PAUSED_SETTING, "true"))
+        await storage.stop()
+        return await propose(self, context)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ExactFold, "propose", paused)
+        told = " ".join(cli("run").out.split())
+    assert "stopped between two steps, and what it did stands: the dreams of this scope are paused" in told
+    assert cli.json("memories")["total"] == 1
+    cli.good("resume")
+    assert "it went on after an interruption" in " ".join(cli.good("run").split())
 
 
 def test_a_failed_pass_makes_the_run_partial_with_a_warning(cli: CommandLine, monkeypatch: pytest.MonkeyPatch):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import orjson
 import pytest
 from dreaming import DAY, VerifyingChatClient, World
-from interrupting import Killed, bury, count_writes, dying
+from interrupting import Killed, PausedStorage, bury, count_writes, dying
 from wishing import Curious, Wishful, nothing
 
 from agentcore.llm import Completion, FinishReason, Usage
@@ -71,6 +71,23 @@ async def test_a_run_that_died_after_an_answer_does_not_pay_for_it_again(world: 
         assert len(one.chat.requests) - calls == len(QUESTIONS) - stored, write
         if report.resumed:
             assert (report.passes[0].calls, report.passes[0].input_tokens) == (3, expected.input_tokens), write
+
+
+async def test_a_run_that_a_person_pauses_lets_calls_under_way_finish_and_pays_for_none_again(world: World):
+    expected = await asked(talking(world.elsewhere()))
+    stopped = 0
+    for write in range(await count_writes(talking(world.elsewhere()), asked)):
+        one = talking(world.elsewhere())
+        report = await replace(one, storage=PausedStorage(one.storage, write)).run_passes(Curious(QUESTIONS))
+        await one.dreams.resume()
+        if report.outcome is Outcome.DEFERRED:
+            stopped += 1
+            was_begun = bool(report.run_id)
+            report = await one.run_passes(Curious(QUESTIONS))
+            assert report.resumed is was_begun, write
+        assert len(one.chat.requests) <= len(QUESTIONS), write
+        assert report.passes[0].notes == expected.notes, write
+    assert stopped > 5
 
 
 async def test_a_run_that_died_between_an_answer_and_its_step_takes_the_stored_answer(world: World):

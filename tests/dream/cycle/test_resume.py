@@ -5,12 +5,13 @@ from datetime import timedelta
 
 import pytest
 from dreaming import DAY, NOW, World, of_pass
-from interrupting import Killed, WatchedStorage, bury, count_writes, dying
+from interrupting import Killed, PausedStorage, WatchedStorage, bury, count_writes, dying
 from wishing import Wishful
 
 from agentcore.domain import Status
 from agentcore.errors import LeaseLostError, StorageUnavailableError
 from dream.cycle import Backlog
+from dream.cycle.running.runner import PAUSED
 from dream.cycle.scheduling.backlog import INTERRUPTED_RUN
 from dream.domain import Outcome, Proposal, RunReport
 from dream.options import DreamOptions, NearDuplicateOptions, RetentionOptions
@@ -59,6 +60,25 @@ async def test_a_run_killed_between_any_two_transactions_ends_as_if_it_had_not_b
         total = sum(run.changes for run in runs), sum(run.purged for run in runs)
         assert total == (expected.changes, expected.purged), write
         assert len(await one.journal()) == rows, write
+
+
+async def test_a_run_paused_between_any_two_transactions_stops_and_ends_as_if_it_had_not_been(world: World):
+    whole = await fill(world.elsewhere())
+    await whole.dreams.run()
+    end, stopped = await whole.export(), 0
+    for write in range(1, await count_writes(await fill(world.elsewhere()), dream), 4):
+        one = await fill(world.elsewhere())
+        report = await replace(one, storage=PausedStorage(one.storage, write)).dreams.run()
+        if report.run_id and report.outcome is Outcome.DEFERRED:
+            stopped += 1
+            status = await one.dreams.status()
+            assert (status.interrupted, status.paused, status.lease) == (report.run_id, True, None), write
+            assert "dream resume" in str(report.reason), write
+            assert (await one.dreams.run()).reason == PAUSED, write
+        await one.dreams.resume()
+        await one.dreams.run()
+        assert await one.export() == end, write
+    assert stopped > 2
 
 
 async def test_a_run_killed_again_and_again_ends_the_same(world: World):

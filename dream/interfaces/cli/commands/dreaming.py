@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import from_text
 from agentcore.errors import InvalidContentError, InvalidOptionsError
 from agentcore.hosting.host import Host
@@ -154,13 +155,17 @@ async def _set_paused(session: CliSession, *, is_paused: bool, is_every: bool) -
     pattern = pattern_of(session, is_every=is_every)
     named = [session.scope] if pattern is None else await named_scopes(session, pattern)
     async with session.host(Access.CHANGE, needs_scope=pattern is None) as host:
+        under_way: list[Scope] = []
         for scope in named:
             dreams = host.for_scope(scope).dreams
-            await (dreams.pause() if is_paused else dreams.resume())
+            if not is_paused:
+                await dreams.resume()
+            elif await dreams.pause():
+                under_way.append(scope)
     whose = {"scope": str(session.scope)} if pattern is None else {"scopes": [str(one) for one in named]}
     session.screen.show(
-        lambda: {**whose, "paused": is_paused},
-        lambda: paused_lines(session, named, is_paused=is_paused),
+        lambda: {**whose, "paused": is_paused, "pausing": [str(one) for one in under_way]},
+        lambda: paused_lines(session, named, is_paused=is_paused, under_way=under_way),
     )
 
 

@@ -144,7 +144,9 @@ def run_lines(
     width = session.screen.width
     if report.outcome is Outcome.DEFERRED:
         reason = explained(report.reason)
-        yield from paragraph(f"Deferred, nothing was done: {reason}.", width, tone=Tone.WARNING)
+        begun = f"Run {report.run_id} stopped between two steps, and what it did stands"
+        title = begun if report.run_id else "Deferred, nothing was done"
+        yield from paragraph(f"{title}: {reason}.", width, tone=Tone.WARNING)
         return
     yield from _head(report, width, asked, is_running=is_running)
     yield Line()

@@ -228,7 +228,7 @@ def _rows(session: CommandSession, status: ScopeStatus) -> list[tuple[str, str]]
         *next_rows(status.schedule),
         ("interrupted", "none" if lease else interrupted),
         ("dreaming", f"process {lease.pid} on {one_line(lease.host)}" if lease else "nobody"),
-        ("paused", f"yes; {session.command('resume')} lifts it" if status.paused else "no"),
+        ("paused", _paused(session, status)),
         ("revision", f"{status.revision:,}"),
     ]
 
@@ -245,12 +245,24 @@ def _waiting(session: CommandSession, status: ScopeStatus) -> str:
     return f"{waiting}; {session.command('review', 'list')} shows them"
 
 
-def paused_lines(session: CommandSession, named: Sequence[Scope], *, is_paused: bool) -> Lines:
-    """Yield what a pause or resume did."""
+def _paused(session: CommandSession, status: ScopeStatus) -> str:
+    if not status.paused:
+        return "no"
+    under_way = "pausing: the dream under way stops at its next step" if status.lease else "yes"
+    return f"{under_way}; {session.command('resume')} lifts it"
+
+
+def paused_lines(
+    session: CommandSession, named: Sequence[Scope], *, is_paused: bool, under_way: Sequence[Scope] = ()
+) -> Lines:
+    """Yield what a pause or resume did; of a pause, also on which scopes a dream is under way."""
     whose = str(named[0]) if len(named) == 1 else counted(len(named), "scope")
     if is_paused:
         words = ("resume",) if session.pattern is not None or len(named) == 1 else ("resume", "--all-scopes")
         yield Line(f"The dreams of {whose} are paused, in every process: {session.command(*words)} lifts it.")
+        if under_way:
+            which = f" of {counted(len(under_way), 'scope')}" if len(named) > 1 else ""
+            yield Line(f"The dream under way{which} stops at its next step; what it did stands.")
     else:
         yield Line(f"The dreams of {whose} may run.")
 
