@@ -30,11 +30,11 @@ T = TypeVar("T")
 
 def plain_value(value: Any) -> Any:
     """Return a field as JSON has it."""
-    if isinstance(value, datetime):
-        return to_text(value)
     write = _WRITERS.get(value.__class__)
     if write is not None:
         return write(value)
+    if isinstance(value, datetime):
+        return to_text(value)
     if isinstance(value, tuple):
         return [plain_value(item) for item in cast("tuple[Any, ...]", value)]
     if isinstance(value, Mapping):
@@ -222,6 +222,7 @@ _WEIGHED_FIELDS: dict[str, Callable[[Any], Any]] = {
 }
 
 _WRITERS: dict[type, Callable[[Any], Any]] = {
+    datetime: to_text,
     Trust: lambda trust: trust.name.lower(),
     SubjectTime: str,
     PartialDate: str,

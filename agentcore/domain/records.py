@@ -22,7 +22,7 @@ from agentcore.domain.evidence import SourceRef
 from agentcore.domain.hypothesis import (
     Hypothesis,
 )
-from agentcore.domain.memory import MemoryEntry
+from agentcore.domain.memory import Level, MemoryEntry, Status
 from agentcore.domain.off_limits import OffLimitsTopic
 from agentcore.domain.question import Question
 from agentcore.domain.record_fields import (
@@ -248,7 +248,7 @@ def with_image(record: T, names: Collection[str], image: Mapping[str, Any]) -> T
     return replace(cast("Any", record), **found)
 
 
-_AS_IT_IS = frozenset({str, int, float, bool})
+_AS_IT_IS = frozenset({str, int, float, bool, Level, Status})
 
 
 def entry_json(entry: MemoryEntry) -> dict[str, Any]:

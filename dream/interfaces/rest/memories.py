@@ -20,6 +20,7 @@ from dream.domain.report import RunKind
 from dream.interfaces.documents import forgotten_json, hit_json, restatement_json
 from dream.interfaces.dream_shapes import related_json
 from dream.interfaces.rest.bodies import NAME, SUBJECT_TIME, Id, Instant, MemoryChange, NewMemory, ReasonRequest
+from dream.interfaces.rest.quick_route import QuickRoute
 from dream.interfaces.rest.replies import answers, guarded, once, reply
 from dream.interfaces.rest.requests import (
     PREFIX,
@@ -51,7 +52,7 @@ from dream.interfaces.serving.problems import Problem
 from dream.interfaces.serving.receipts import Records
 from dream.interfaces.serving.scoped_call import ScopedCall
 
-router = APIRouter(prefix=f"{PREFIX}/memories", tags=["memories"])
+router = APIRouter(prefix=f"{PREFIX}/memories", tags=["memories"], route_class=QuickRoute)
 _ABOUT = "A time, as 2025-05 or 1995..2003."
 _ALSO = "What else says it and shall go too: ids of `restatements` of the preview."
 _TAG = "The version of the record, for If-Match."
