@@ -11,9 +11,11 @@ from itertools import chain
 from typing import TypeVar, cast
 
 from agentcore.domain.card import CardLine
+from agentcore.domain.claim import Claim
 from agentcore.domain.conclusion import Footing
 from agentcore.domain.conversation import Turn
 from agentcore.domain.document import StoredDocument
+from agentcore.domain.hypothesis import Hypothesis
 from agentcore.domain.memory import MemoryEntry, SourceKind, SourceRef, Status, Trust
 from agentcore.domain.records import Record, RecordKind, cited_by
 from agentcore.domain.skill import Skill
@@ -353,8 +355,17 @@ def _texts_of(record: Record | None) -> list[str]:
             return _document_lines(record)
         case CardLine():
             return [record.content, record.reason]
+        case Claim() | Hypothesis():
+            return _unproven_texts(record)
         case _:
             return []
+
+
+def _unproven_texts(record: Claim | Hypothesis) -> list[str]:
+    if isinstance(record, Claim):
+        return [str(record), record.quote]
+    texts = (record.hypothesis, record.what_if, record.possible_outcome, record.rationale, record.question)
+    return [*texts, *record.quotes, *(one.quote for one in record.weighed)]
 
 
 def respects_undo(change_set: ChangeSet, knowledge: Knowledge) -> Refusal | None:

@@ -39,6 +39,7 @@ class Mutant:
 
 
 _SKILLS = "tests/dream/passes/skill_library"
+_GUESSES = ("tests/dream/laws/test_hypothesis_laws.py",)
 
 MUTANTS = (
     Mutant(
@@ -131,6 +132,67 @@ MUTANTS = (
         text="len(part.text) < 4 or",
         fault="len(part.text) < 5 or",
         tests=("tests/dream/guards/test_secrets.py",),
+    ),
+    Mutant(
+        name="guess-confirms-itself",
+        file="dream/cycle/hypotheses.py",
+        text="if says_nothing_of_its_own(words, hypothesis):",
+        fault="if not words:",
+        tests=_GUESSES,
+    ),
+    Mutant(
+        name="guess-in-fragment",
+        file="dream/cycle/hypotheses.py",
+        text="        content=words,",
+        fault='        content=f"{hypothesis.hypothesis} {words}",',
+        tests=_GUESSES,
+    ),
+    Mutant(
+        name="guess-as-source",
+        file="dream/cycle/claims.py",
+        text="    raise UnknownRecordError(kind=ref.kind.value, value=ref.id)",
+        fault="    return view.hypotheses.get_many([ref.id])[0].hypothesis, Trust.STATED",
+        tests=_GUESSES,
+    ),
+    Mutant(
+        name="guess-recalled",
+        file="agentcore/recall/recall.py",
+        text="return await self._search.search(scope, query, k=k, where=where)",
+        fault="""hits = await self._search.search(scope, query, k=k, where=where)
+        from dataclasses import replace
+        beside = await self.hypotheses.beside(scope, query, [], limit=1)
+        return [*hits, *(replace(hit, entry=replace(hit.entry, content=one.hypothesis.hypothesis))
+                         for hit, one in zip(hits, beside))]""",
+        tests=_GUESSES,
+    ),
+    Mutant(
+        name="guess-promoted",
+        file="dream/passes/promotion/sweep.py",
+        text="    return {entry.id: entry for entry in view.entries.get_many(ids) if entry.is_active}",
+        fault="""    from dataclasses import replace
+    from agentcore.domain.hypothesis import HypothesisState
+    found = {entry.id: entry for entry in view.entries.get_many(ids) if entry.is_active}
+    kept = view.hypotheses.in_states({HypothesisState.REINFORCED})
+    return found | {one: replace(entry, content=told.hypothesis) for (one, entry), told in zip(found.items(), kept)}""",
+        tests=_GUESSES,
+    ),
+    Mutant(
+        name="guess-due",
+        file="agentcore/stores/sql/hypotheses.py",
+        text='        return {"revision": self._transaction.change()}',
+        fault="""        self._transaction.note_activity(explicit_entries=1)
+        return {"revision": self._transaction.change()}""",
+        tests=_GUESSES,
+    ),
+    Mutant(
+        name="guess-counted-as-new",
+        file="agentcore/stores/sql/entries.py",
+        text="            _COUNT_WITHIN if within else _COUNT_PAST, after=after, **within\n        ).scalar_one()",
+        fault="""            _COUNT_WITHIN if within else _COUNT_PAST, after=after, **within
+        ).scalar_one()
+        from agentcore.stores.sql.hypotheses import SqlHypothesisReader
+        total += SqlHypothesisReader(self._transaction).visible_count()""",
+        tests=_GUESSES,
     ),
 )
 

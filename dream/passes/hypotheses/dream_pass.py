@@ -47,7 +47,7 @@ class HypothesisGeneration(DeclaredPass, declaration=HYPOTHESES):
             cursor=found.cursor,
             looked_at=found.looked_at,
             reopen=tuple(dict.fromkeys(entry_id for pair in left for entry_id in pair.fresh)),
-            refused=() if chosen else tuple(_why_none(found)),
+            refused=(*_off_limits(found), *(() if chosen else _why_none(found))),
             backlog=found.backlog,
             notes={
                 "looked_at": len(found.looked_at),
@@ -123,6 +123,10 @@ def _by_handle(pairs: Sequence[Pair]) -> dict[tuple[str, str], Pair]:
 def _declined(context: ModelContext, pair: Pair) -> SettledCluster:
     ids = tuple(sorted(ref.id for ref in pair.refs))
     return SettledCluster(fingerprint=pair.id, record_ids=ids, declines=1, declined_at=context.as_of)
+
+
+def _off_limits(found: PairSearch) -> list[Refusal]:
+    return [Refusal(Refused.OFF_LIMITS, f"{found.off_limits} pairs")] if found.off_limits else []
 
 
 def _why_none(found: PairSearch) -> list[Refusal]:

@@ -1,5 +1,6 @@
 """Finds pairs of records that share something rare and of which nothing says how they stand to each other."""
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,6 +12,7 @@ from agentcore.domain.evidence import SourceKind, SourceRef
 from agentcore.domain.hypothesis import Factor, HypothesisSource, HypothesisSourceKind, hypothesis_id, rank_of
 from agentcore.domain.memory import MemoryEntry, Trust
 from agentcore.domain.text import fold_key
+from agentcore.recall.off_limits import named_topic
 from agentcore.recall.results import SharedTerms
 from agentcore.stores.values import EntryMaterial
 from dream.domain.step import Batch
@@ -77,6 +79,7 @@ class PairSearch:
     Args:
         pairs: Those that nobody looked at yet, the most telling first.
         known: How many pairs were looked at before.
+        off_limits: How many of the others name a topic about which nothing is to be kept.
         usable: How many active entries there are, counted up to two.
         looked_at: Ids of the new records.
         cursor: Position up to which they are.
@@ -85,6 +88,7 @@ class PairSearch:
 
     pairs: tuple[Pair, ...] = ()
     known: int = 0
+    off_limits: int = 0
     usable: int = 0
     looked_at: tuple[str, ...] = ()
     cursor: int = 0
@@ -139,16 +143,27 @@ async def find_pairs(context: ModelContext) -> PairSearch:
     known = await context.read(lambda view: view.hypotheses.existing(list(made)))
     known |= {one.fingerprint for one in await context.settled()} & made.keys()
     known |= await context.declined(made)
-    left = sorted((pair for pair in made.values() if pair.id not in known), key=lambda one: (-one.score, one.id))
+    # Reading many texts takes longer than the event loop may stall.
+    barred = await asyncio.to_thread(_naming_topics, list(made.values()), context.off_limits)
+    told = (pair for pair in made.values() if pair.id not in known | barred)
+    left = sorted(told, key=lambda one: (-one.score, one.id))
     pairs = await context.read(lambda view: _unrelated(view, left, 2 * terms.shown))
     return PairSearch(
         pairs=tuple(pairs),
         known=len(known),
+        off_limits=len(barred - known),
         usable=len(entries) if len(entries) > 1 else await context.read(_usable),
         looked_at=tuple(item.id for item in fresh),
         cursor=max([context.cursor, *(item.position for item in fresh)]),
         backlog=max(0, pending - len(fresh)),
     )
+
+
+def _naming_topics(pairs: Sequence[Pair], topics: Sequence[str]) -> set[str]:
+    """Return the ids of pairs of which a text names one of these topics."""
+    texts = {text for pair in pairs for text in pair.texts} if topics else set[str]()
+    named = {text for text in texts if named_topic(topics, text) is not None}
+    return {pair.id for pair in pairs if not named.isdisjoint(pair.texts)}
 
 
 def _usable(view: PassView) -> int:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import orjson
 import pytest
-from dreaming import VerifyingChatClient, World, codes
+from dreaming import NOW, VerifyingChatClient, World, codes, of_pass
 from talking import answering, talk
 
 from agentcore.domain import RecordKind, kind_of
@@ -14,8 +15,8 @@ from agentcore.domain.off_limits import MOST_TOPICS
 from agentcore.errors import InvalidContentError, UnknownRecordError
 from agentcore.hosting import OffLimits
 from agentcore.llm import ChatRequest
-from dream.domain import Refused
-from dream.options import VerificationMode
+from dream.domain import Refused, RunReport
+from dream.options import DreamOptions, VerificationMode
 from dream.passes.exact_fold import ExactFold
 from dream.passes.fact_mining import FactMining
 from dream.passes.near_duplicates import NearDuplicates
@@ -120,6 +121,58 @@ async def test_what_was_stored_before_stays_and_is_still_looked_after(world: Wor
     report = await world.run_passes(ExactFold(), NearDuplicates())
     assert [code for one in report.passes for code in codes(one)] == []
     assert [entry.content for entry in await world.active()] == ["Ana's health is better."]
+
+
+HIVES, FLAT = "Ana sold her beehives in Porto", "The flat in Porto has no garden for beehives"
+GUESS = {
+    "hypothesis": "Ana sold her beehives because the flat in Porto has no garden for them.",
+    "what_if": "What if the flat is why Ana gave up her beehives?",
+    "possible_outcome": "A garden would bring the beehives back.",
+    "question": "Did Ana sell the beehives because of the flat?",
+    "sourceIds": ["e1", "e2"],
+    "quotes": ["sold her beehives", "no garden for beehives"],
+}
+
+
+async def guessing(world: World, *guesses: Any) -> RunReport:
+    """Look for hypotheses about two memories that share something rare."""
+    await world.add(HIVES, "Rui plays chess on Sundays", created_at=NOW - timedelta(days=9))
+    await world.add(FLAT)
+    heard = answering(world, *(orjson.dumps({"hypotheses": [one]}).decode() for one in guesses)) if guesses else world
+    report = await heard.dreams.hypotheses.run()
+    if guesses:
+        assert '- "garden fees"' in system_of(heard.chat.requests[0]).splitlines()
+    return report
+
+
+async def test_no_hypothesis_is_made_of_memories_that_name_a_topic(world: World):
+    await topics_of(world).add("beehives")
+    report = of_pass(await guessing(world), "hypotheses")
+    assert [(one.code, one.detail) for one in report.refused] == [(Refused.OFF_LIMITS, "1 pairs")]
+    assert await world.dreams.hypotheses.list() == []
+
+
+@pytest.mark.parametrize("field", ["hypothesis", "what_if", "possible_outcome", "question"])
+async def test_a_hypothesis_that_names_a_topic_of_its_own_is_refused(world: World, field: str):
+    await topics_of(world).add("garden fees")
+    report = of_pass(await guessing(world, GUESS | {field: f"{GUESS[field]} Garden fees?"}), "hypotheses")
+    assert codes(report) == [Refused.OFF_LIMITS]
+    assert await world.dreams.hypotheses.list() == []
+
+
+CLAIM = {"subject": "Ana", "predicate": "works_at", "object": "Acme", "negated": False, "when": None, "sourceId": "e1"}
+
+
+@pytest.mark.parametrize(("topic", "quote"), [("Acme", "Ana works at Acme"), ("wages", "Acme is who pays Ana")])
+async def test_a_claim_that_names_a_topic_or_is_found_to_be_about_one_is_refused(world: World, topic: str, quote: str):
+    await topics_of(world).add(topic)
+    (entry,) = await world.add(f"At dinner Rui told us: {quote}.")
+    chat = WaryChatClient([orjson.dumps({"claims": [CLAIM | {"quote": quote}]}).decode()], about="works at Acme")
+    taking = replace(world, chat=chat, options=DreamOptions.model_validate({"modes": {"*": "off", "claims": "apply"}}))
+    report = await taking.dreams.run()
+    assert codes(of_pass(report, "claims")) == [Refused.OFF_LIMITS]
+    assert await world.dreams.claims.list() == []
+    assert await world.active() == [entry]
 
 
 async def test_topics_are_the_persons_words_and_theirs_to_change(world: World):
