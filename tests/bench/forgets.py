@@ -1,19 +1,33 @@
-"""How much of what else says a fact the search of a forget finds: `python -m tests.bench.forgets`.
+"""How much of what else says a fact the search of a forget finds, by words alone or with a model.
+
+    python -m tests.bench.forgets                        # by words alone
+    python -m tests.bench.forgets --asked FOLDER         # with whoever answers the requests in a folder
 
 Each half of `tests/data/forgets` is one log, so that every fact is looked for among what 100 people said.
+
+With a folder, the first of the held-out facts are looked for with a model behind a loopback server, each text in a
+session of its own: nothing but its words and its speaker leads to it. The server stores each request as
+`FOLDER/01-1f0c9a52b7e4.request.txt`, and gives what stands in `01-1f0c9a52b7e4.answer.txt` beside it. As long as
+answers are missing the command tells how many; then it prints the figures.
 """
 
+import argparse
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from agentcore import AgentHostBuilder
+from agentcore import AgentHostBuilder, Host
 from agentcore.domain import SourceKind, SourceRef
+from agentcore.llm import ChatOptions
+from agentcore.testing import ChatServer, ServedRequest
 
 FOLDER = Path(__file__).parents[1] / "data" / "forgets"
 HALVES = {"development": "development.jsonl", "held out": "held-out.jsonl"}
@@ -50,17 +64,65 @@ def cases(half: str) -> list[dict[str, Any]]:
     return [orjson.loads(line) for line in (FOLDER / HALVES[half]).read_bytes().splitlines()]
 
 
-async def search(half: str) -> Found:
-    """Put a half into one memory, and look for each of its facts."""
+@dataclass(slots=True)
+class AnswerDesk:
+    """Answers requests by the files that somebody writes beside them.
+
+    Args:
+        folder: Where requests and answers are kept.
+    """
+
+    folder: Path
+    missing: int = field(default=0, init=False)
+    """Requests without an answer so far."""
+
+    def answer(self, asked: ServedRequest) -> str:
+        """Return the answer to a request; none of the texts if it is not there yet."""
+        key = blake2b(asked.prompt.encode(), digest_size=6).hexdigest()
+        request = next(self.folder.glob(f"*-{key}.request.txt"), None)
+        if request is None:
+            count = len(list(self.folder.glob("*.request.txt")))
+            request = self.folder / f"{count + 1:02}-{key}.request.txt"
+            request.write_text(asked.prompt, "utf-8")
+        answer = request.with_name(request.name.replace(".request.", ".answer."))
+        if answer.exists():
+            return answer.read_text("utf-8")
+        self.missing += 1
+        return '{"says": []}'
+
+
+@asynccontextmanager
+async def opened(desk: AnswerDesk | None) -> AsyncIterator[Host]:
+    """Open a memory, with a model if somebody answers for one."""
+    builder = AgentHostBuilder(None).with_memory().with_conversation_log()
+    if desk is None:
+        async with builder.build() as host:
+            yield host
+        return
+    async with (
+        ChatServer(repeat(desk.answer)) as server,
+        builder.with_llm(ChatOptions(model="asked", base_url=server.base_url)).build() as host,
+    ):
+        yield host
+
+
+async def search(half: str, *, desk: AnswerDesk | None = None, most: int | None = None) -> Found:
+    """Put a half into one memory, and look for its facts, or the first of them.
+
+    Args:
+        half: Which.
+        desk: Who answers for a model; None has none, and each fact in one session with all that belongs to it.
+        most: How many facts are looked for; None is all.
+    """
     lines = cases(half)
     kinds: dict[str, tuple[int, str]] = {}
-    async with AgentHostBuilder(None).with_memory().with_conversation_log().build() as host:
+    async with opened(desk) as host:
 
         async def put(number: int, said: dict[str, Any], kind: str) -> str:
             if said["speaker"] == "note":
                 record = (await host.memory.remember(said["text"])).id
             else:
-                session = f"s{number}"
+                session = f"s{number}" if desk is None else f"s{len(kinds)}"
                 turn = await host.conversation.append(
                     session_id=session, role="user", content=said["text"], speaker=said["speaker"]
                 )
@@ -75,9 +137,9 @@ async def search(half: str) -> Found:
             facts.append((await host.memory.remember(line["forgotten"], sources=(source,))).id)
             for said in (*line["restatements"], *line["unrelated"]):
                 await put(number, said, said["kind"])
-        there = Counter(said["kind"] for line in lines for said in line["restatements"])
+        there = Counter(said["kind"] for line in lines[:most] for said in line["restatements"])
         found, wrong = Counter[str](), Counter[str]()
-        for number, fact in enumerate(facts):
+        for number, fact in enumerate(facts[:most]):
             for one in await host.memory.restatements(fact):
                 of, kind = kinds.get(one.id, (-1, "another fact"))
                 (found if of == number and kind in there else wrong)[kind] += 1
@@ -93,8 +155,22 @@ def rows(half: str, found: Found) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print both halves."""
+    """Print both halves, or what somebody found who answered for a model."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.forgets")
+    parser.add_argument("--asked", type=Path, help="a folder of requests, and answers that somebody writes")
+    parser.add_argument("--facts", type=int, default=60)
+    given = parser.parse_args()
+    desk = None if given.asked is None else AnswerDesk(given.asked)
+    if desk is not None:
+        desk.folder.mkdir(parents=True, exist_ok=True)
+        found = asyncio.run(search("held out", desk=desk, most=given.facts))
+        if desk.missing:
+            print(f"{desk.missing} of {given.facts} requests in {desk.folder} have no answer yet")
+            return
     print("| half | figure | measured | aim |\n|---|---|---|---|")
+    if desk is not None:
+        print("\n".join(rows("held out, with a model", found)))
+        return
     for half in HALVES:
         print("\n".join(rows(half, asyncio.run(search(half)))), flush=True)
 
