@@ -19,6 +19,9 @@ _QUOTES: Final = "\"'`«»“”„* \t"
 _SEED: Final = lazy_pattern(r"\s*(?:\d{1,2}[.)]?\s*)?(?P<word>\p{L}+)[\s,，、;]*")
 _LEAST_SEED: Final = 8
 """Words of a phrase that restores a wallet at least."""
+_LEAST_WITHIN: Final = 11
+"""The same where something else is said before."""
+_PHRASE: Final = 500
 
 
 def counts_out(folded: str, *, least: int = 3) -> bool:
@@ -35,6 +38,13 @@ def counts_out(folded: str, *, least: int = 3) -> bool:
         if count >= least:
             return True
     return False
+
+
+def says_number(folded: str) -> bool:
+    """Tell whether there is a digit, or a word for a number that is not also an article."""
+    words = _digit_words() - function_words()
+    has_word = any(one.group() in words for one in _PIECE.finditer(folded))
+    return has_word or any(map(str.isdigit, folded)) or counts_out(folded)
 
 
 @cache
@@ -61,7 +71,9 @@ def has_seed_phrase(text: FoldedText, marks: Sequence[Mark]) -> bool:
     named = [mark.end for mark in marks if mark.kind == "seeds"]
     # Of names in a row the last one has the list.
     last = [end for end, following in pairwise((*named, len(text.plain) + _NEAR)) if following - end > _NEAR // 2]
-    return any(_lists_words(text.plain[end : end + 500]) for end in last)
+    return any(_lists_words(text.plain[end : end + _PHRASE]) for end in last) or any(
+        _has_list_within(text.plain[end : end + _PHRASE]) for end in last
+    )
 
 
 def _lists_words(behind: str) -> bool:
@@ -75,12 +87,26 @@ def _lists_words(behind: str) -> bool:
             break
         words.append(word)
         place = match.end()
-    little = sum(word in _function_words() for word in words)
+    little = sum(word in function_words() for word in words)
+    if behind[place : place + 1] in {"?", "？"}:
+        return False
     return len(words) >= _LEAST_SEED and little * 4 <= len(words)
 
 
+def _has_list_within(behind: str) -> bool:
+    """Tell whether so many small words stand in a row, and none of them says how a sentence is built."""
+    count = 0
+    for piece in regex.finditer(r"[\p{L}\p{M}]+|[^\p{L}\p{M}\s,，、;]+", behind):
+        word = piece.group()
+        is_listed = word == word.lower() and 2 < len(word) < 13 and word.isalpha() and word not in function_words()
+        count = count + 1 if is_listed else 0
+        if count >= _LEAST_WITHIN:
+            return True
+    return False
+
+
 @cache
-def _function_words() -> frozenset[str]:
+def function_words() -> frozenset[str]:
     """Return the words that say how a sentence is built, in all languages."""
     return frozenset(language("en").stop_words).union(*(one.function_words for one in languages()))
 

@@ -11,7 +11,8 @@ A language's file has them in its table `secrets`:
 - `namely`: words before a secret that is worked out; `as_before`: how people say that it is nearly the old one;
 - `with`: words before what something is opened with; `changed`: how people say that it is another one now; `into`:
   words before the new one;
-- `derived`: what secrets are made of, such as a pet's name; `signs`: how signs are said;
+- `derived`: what secrets are made of, such as a pet's name; `signs`: how signs are said; `spelling`: how it is said
+  that letters are capitals or small, and words without gaps;
 - `digits`: how digits are said; `turns`: directions of a dial; `safes`: what is opened by a number and nothing else;
 - `seeds`: lists of words that restore a wallet;
 - `harmless`: names with such a word that are no secret, such as a postal code.
@@ -119,6 +120,9 @@ def marks_of(folded: str) -> list[Mark]:
     if harmless:
         taken = {place for mark in harmless for place in range(mark.start, mark.end)}
         found = [mark for mark in found if mark.start not in taken and mark.end - 1 not in taken]
+    named = {place for mark in found if mark.kind == "passwords" for place in range(mark.start, mark.end)}
+    # The last word of `mot de passe` says of nothing that it was changed.
+    found = [mark for mark in found if mark.kind != "changed" or mark.start not in named]
     return sorted(found, key=lambda mark: (mark.start, -mark.end))
 
 

@@ -78,6 +78,15 @@ _ASSIGNED = lazy_pattern(
     r"|\bauthorization\s*:\s*(?:basic|bearer|token)\s+[\w+/=.-]{12,}|\bidentified\s+by\s+[\"'][^\"'\s]{4,}|(?<![\w-])pass[\"']?\s*[:=]\s*[\"']?(?=[^\s\"'$<{\d]*+\d)[^\s\"'$<{(]{5,}|\bsshpass\s+-p\s*[^\s$]\S{3,}|(?<!\d)\d{6}(?:-\d{6}){7}(?!\d)|\botpauth://\S*secret=\w{10,}",
     regex.IGNORECASE,
 )
+_LICENCE = lazy_pattern(
+    r"(?<![\w-])(?:[A-Z\d]{4}(?:-[A-Z\d]{4}){4,7}|[A-Z\d]{5}(?:-[A-Z\d]{5}){3,6}|[A-Z\d]{6}(?:-[A-Z\d]{6}){2,5})(?![\w-])"
+)
+"""Groups of capitals and digits, all of one length, as those who sell programs print them."""
+_IN_QUERY = lazy_pattern(
+    r"(?<=[?&#;/])(?:[a-z_-]{0,20}(?:key|token|sig|signature|secret|auth|pass|hash|code|sid)=|(?:magic|login|reset|auth|verify|invite|token|session|signin)/)"
+    r"(?P<value>[\w%~.-]{20,})",
+    regex.IGNORECASE,
+)
 _HOOK = lazy_pattern(
     r"hooks\.slack\.com/(?:services|workflows|triggers)/\w+/\w+|discord(?:app)?\.com/api/webhooks/\d+/[\w-]+",
     regex.IGNORECASE,
@@ -86,7 +95,7 @@ _PASSPHRASE = lazy_pattern(r"\bpass ?phrase\s*[:=→—]\s*(?:\w+[ -]){3,}\w+")
 _CURL = lazy_pattern(r"(?P<curl>\bcurl\b)|(?P<user>\s(?:-u|--user)[ =]*[^\s:]+:[^\s:])|\n")
 # Of the scheme the last character is enough: a longer one would be read again from each of its characters.
 _IN_URL = lazy_pattern(r"[a-z0-9+.-]://[^\s/:@]*:[^\s/@]+@", regex.IGNORECASE)
-_DIGITS = lazy_pattern(r"(?<![\d.,-])\d(?:[ -]?\d){12,18}(?![\d.,-]*\d)")
+_DIGITS = lazy_pattern(r"(?<![\d.-])(?<!\d,)\d(?:[ -]?\d){12,18}(?![\d.,-]*\d)")
 _RANDOM = lazy_pattern(r"(?<![\w/.-])(?:[A-Za-z0-9+_-]{24,}={0,2}(?![\w/-])|[A-Za-z0-9+/]{40,}={0,2}(?![\w/-]))")
 
 
@@ -180,6 +189,19 @@ def _passes_luhn(number: str) -> bool:
     return total % 10 == 0 and len(set(number)) > 1
 
 
+def _has_licence_key(text: str) -> bool:
+    return any(sum(map(_is_mixed, match.group().split("-"))) > 1 for match in _LICENCE.finditer(text))
+
+
+def _is_mixed(group: str) -> bool:
+    return any(map(str.isdigit, group)) and any(map(str.isalpha, group))
+
+
+def _has_key_in_address(text: str) -> bool:
+    """Tell whether an address lets in whoever has it."""
+    return any(_is_mixed(match["value"]) and "://" in text for match in _IN_QUERY.finditer(text))
+
+
 def _has_random_token(text: str) -> bool:
     return any(_looks_random(match.group()) and not _is_public(match) for match in _RANDOM.finditer(text))
 
@@ -204,6 +226,8 @@ _KINDS: Final[tuple[tuple[str, Callable[[str], bool]], ...]] = (
     ("private key", lambda text: _KEY_BLOCK.search(text) is not None),
     ("key or token", _is_prefixed),
     ("key or token", lambda text: _HOOK.search(text) is not None),
+    ("key or token", _has_licence_key),
+    ("key or token", _has_key_in_address),
     ("password in an address", lambda text: _IN_URL.search(text) is not None),
     ("password", lambda text: _PASSPHRASE.search(text) is not None),
     ("password", lambda text: _ASSIGNED.search(text) is not None),

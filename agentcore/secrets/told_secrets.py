@@ -11,6 +11,7 @@ from typing import Final
 import regex
 
 from agentcore.lexicon.lazy_pattern import lazy_pattern
+from agentcore.secrets.invented_values import has_invented_value, is_keyed_in, lists_codes, spells_out
 from agentcore.secrets.secret_lists import counts_out, has_column, has_label, has_login_row, has_seed_phrase
 from agentcore.secrets.secret_values import (
     LONGEST_VALUE,
@@ -35,8 +36,7 @@ _BOUNDARY: Final = lazy_pattern(
 _QUOTES: Final = "\"'`«»“”„‚‘’「」『』*_ \t\n\r\u00a0("
 _COLONS: Final = ("👉", "➡", ":", "=", "—", "–", "→", "->", "|", ">", "+", " -", "\t", "⇒")
 _ENDS: Final = lazy_pattern(r"[\"'`»”’」』*)\s]*(?:[.,;!?)。，、！？؟،|]|$|\n)")
-_CLOSE: Final = 40
-"""Characters between the name of a secret and what looks like nothing else at most."""
+_CLOSE: Final = 40  # between the name of a secret and what looks like nothing else
 _FAR: Final = 160
 """Characters between a word for a secret and its value at most."""
 _NEAR: Final = 100
@@ -62,7 +62,6 @@ _SPELLED: Final = lazy_pattern(
     rf"(?<![\w-])[^\W_{UNSPACED}](?:(?:\s?[-–·・,]\s?|\s)(?:[^\W_{UNSPACED}]|[!@#$%&*+])(?!\w)){{4,}}+"
 )
 
-
 _AND: Final = frozenset({"e ", "E ", "e", "E", "e,", "e:"})
 
 
@@ -75,11 +74,13 @@ def is_told_in(text: FoldedText) -> bool:
     """
     # Without its accent `è` is "and".
     marks = [mark for mark in marks_of(text.folded) if text.plain[mark.start : mark.end + 1] not in _AND]
+    if has_invented_value(text, marks) or spells_out(text, marks) or is_keyed_in(text, marks):
+        return True
     if not any(mark.kind in _TELLING for mark in marks):
         return False
     if any(statement.tells() for statement in _statements(text, marks)) or has_seed_phrase(text, marks):
         return True
-    if has_label(text, marks) or has_login_row(text, marks):
+    if lists_codes(text, marks) or has_label(text, marks) or has_login_row(text, marks):
         return True
     return "\n" in text.plain and has_column(text, marks)
 

@@ -1,7 +1,7 @@
 """How many secrets are found, and how often an ordinary sentence is taken for one.
 
-python -m tests.bench.secrets            # both halves of tests/data/secrets, by class and language
-python -m tests.bench.secrets --wrong    # and each text of the development half that is judged wrongly
+python -m tests.bench.secrets            # all parts of tests/data/secrets, by class and language
+python -m tests.bench.secrets --wrong    # and each text of those for development that is judged wrongly
 """
 
 import argparse
@@ -17,7 +17,7 @@ from dream.guards.secrets import secret_in
 from tests.bench.machine import described
 
 FOLDER: Final = Path(__file__).parents[1] / "data" / "secrets"
-HALVES: Final = ("development", "held-out")
+HALVES: Final = ("development", "casual", "held-out")
 _PARTS: Final = ("Ana moved to Lisbon in May and likes green tea. ", "the password of the door is in the box ", "a-1 ")
 
 
@@ -41,7 +41,7 @@ class Judged:
 
 
 def judged(half: str) -> list[Judged]:
-    """Return the texts of a half, each with what is found in it."""
+    """Return the texts of a part, each with what is found in it."""
     rows = map(orjson.loads, (FOLDER / f"{half}.jsonl").read_bytes().splitlines())
     return [
         Judged(row["text"], row["class"], row["language"], row["secret"], secret_in(row["text"]) is not None)
@@ -64,7 +64,7 @@ def alarms(texts: Sequence[Judged]) -> tuple[int, int]:
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--wrong", action="store_true", help="print what is judged wrongly of the development half")
+    parser.add_argument("--wrong", action="store_true", help="print what is judged wrongly of what is for development")
     asked = parser.parse_args()
     halves = {half: judged(half) for half in HALVES}
     print(described())
@@ -78,7 +78,8 @@ def main() -> None:
         short, long = _seconds(part, _SHORT), _seconds(part, 8 * _SHORT)
         print(f"| `{part}` again and again | {1000 * short:.1f} | {1000 * long:.0f} | {long / short:.1f} |")
     if asked.wrong:
-        print(*(one for one in halves["development"] if one.is_secret != one.is_found), sep="\n")
+        for half in ("development", "casual"):
+            print(*(one for one in halves[half] if one.is_secret != one.is_found), sep="\n")
 
 
 _SHORT: Final = 10_000
@@ -103,6 +104,8 @@ def _print_by(title: str, halves: dict[str, list[Judged]], key: Callable[[Judged
 
 def _share(counted: tuple[int, int]) -> str:
     count, whole = counted
+    if not whole:
+        return "-"
     return f"{count} of {whole} ({100 * count / whole:.1f} %)"
 
 

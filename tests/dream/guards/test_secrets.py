@@ -39,6 +39,19 @@ SECRETS = [
     ("ssh key passphrase: correct horse battery staple", "password"),
     ("Her card is 4111 1111 1111 1111", "card number"),
     ("5500-0000-0000-0004 expires soon", "card number"),
+    ("My mail account is now Otter7!Kettle, keep that", "password"),
+    ("Ins Netz kommst du mit Fuchs_Laterne58", "password"),
+    ("To get in you type lantern, a dash, forty, capital L at the start, no spaces", "password"),
+    ("Para entrar en el correo: nube, guion, ocho, la primera en mayúscula", "password"),
+    ("The backup codes are h4tq9z, w2mk7p and b8xv3d", "password"),
+    (
+        "My ledger says in order otter kettle lantern velvet canyon ripple thumb basket window drum orbit silk",
+        "password",
+    ),
+    ("Press 4417 on the keypad and the gate opens", "password"),
+    ("卡号\uff0c4111 1111 1111 1111\uff0c明年到期", "card number"),
+    ("The sticker reads 7KQ2M-4TXP9-HB3RW-9ZDL6", "key or token"),
+    ("Open https://files.example/reset/8f2c0b7e91d34a6688ffb0c3d1 now", "key or token"),
 ]
 
 HARMLESS = [
@@ -58,6 +71,12 @@ HARMLESS = [
     "The class is AbstractSingletonProxyFactoryBean",
     "Donaudampfschifffahrtsgesellschaftskapitän",
     "Ana pays 4,111,111,111,111,111 of nothing",
+    "The site wants a capital letter, a lowercase letter and a dash in each password.",
+    "Flask==2.3.1 signs in with Flask-Login",
+    "Use postgres://localhost:5432/test to log in, no password needed.",
+    "Should the twelve words of a wallet be kept on paper or rather in metal, deep inside a garden?",
+    "Leur site refuse les accents dans le mot de passe, en 2025.",
+    "The code base has the tags rel2024a, rel2024b and rel2024c.",
     "The meeting is on 2025-06-14 at 09:30",
     "The code is in src/main/java/org/example/Application2Runner/ServiceImpl",
     "Everything stands under /home/ana/Projects/2025/Website/Assets/Images/Header",
