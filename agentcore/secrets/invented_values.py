@@ -32,7 +32,7 @@ _GAP: Final = 60
 """Characters between two words that spell at most."""
 _SINGLE: Final = lazy_pattern(r"(?<![^\W_])[^\W\d_](?![^\W_'’])")
 _KEYED: Final = lazy_pattern(
-    rf"(?<![^\W{UNSPACED}]|[.,:/#№-]|[$€£¥]\s?)(?!(?:19|20)\d\d(?!\d))"
+    rf"(?<![^\W{UNSPACED}]|[.,:/#№-]|[$€£¥]\s?)(?!(?:(?:19|20)\d\d|[012]\d(?:00|15|30|45))(?!\d))"
     rf"(?:\d{{4,8}}|\d(?:[ -]\d){{3,7}}|\d{{2,3}}(?: \d{{2,3}}){{1,2}})"
     rf"(?![^\W{UNSPACED}]|[.,:/%-]\d|\s?[€$£¥%円元₺₽])",
     regex.V0,
