@@ -44,6 +44,8 @@ class Language:
         shared_numbers: Number words that are everyday words of another language.
         stop_words: Words that search leaves out.
         common_words: Words that are no concepts, because texts about anything have them.
+        note_words: Words that notes and conversations call themselves by; no concepts either, but people ask for them.
+        courtesies: Words of greeting, asking and thanking.
         numbers: Words of one number, by value, ordinals among them.
         ones: Words that are a number behind tens, as in `twenty-one`, and otherwise articles or other words.
         great_numbers: Words that multiply the number before them.
@@ -125,6 +127,8 @@ class Language:
     shared_numbers: Words = ()
     stop_words: Words = ()
     common_words: Words = ()
+    note_words: Words = ()
+    courtesies: Words = ()
     numbers: ByNumber = field(default_factory=_by_number)
     ones: ByNumber = field(default_factory=_by_number)
     great_numbers: ByNumber = field(default_factory=_by_number)

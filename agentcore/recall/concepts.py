@@ -54,7 +54,7 @@ def concept(word: str) -> str | None:
     """Return the form in which a word is compared as a concept, None if it is none.
 
     It is in Unicode's compatible composed form and in lower case, without signs at its ends, `_` being `-`. No concept
-    is a number, a date, a little word of English, Spanish, French, German or Portuguese, the ending of a file's name,
+    is a number, a date, a little word of a language that has some in `agentcore.lexicon`, the ending of a file's name,
     shorter than three characters (two if it holds Han or Hangul) or longer than `MAX_CONCEPT_BYTES`.
 
     Example:
@@ -73,7 +73,7 @@ def concept(word: str) -> str | None:
 @cache
 def _little_words() -> frozenset[str]:
     """Return the words that stand in texts about anything, and words about notes themselves; in lower case."""
-    return frozenset(language("en").stop_words).union(*(one.common_words for one in languages()))
+    return frozenset(language("en").stop_words).union(*((*one.common_words, *one.note_words) for one in languages()))
 
 
 def concepts(text: str, glossary: Sequence[str] = (), *, limit: int = MAX_CONCEPTS) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Tells terms that hold nothing together: words of the calendar, numbers, and words that texts about anything have."""
+"""Tells terms that hold nothing together: little words, the calendar, numbers, what texts about anything have."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -16,13 +16,29 @@ def commonplace() -> frozenset[str]:
         >>> {"friday", "thing"} <= commonplace(), "adopt" in commonplace()
         (True, False)
     """
-    words = (
-        word
+    return no_topics() | _terms(one.note_words for one in languages())
+
+
+@cache
+def no_topics() -> frozenset[str]:
+    """Return those of them that nobody asks about: all but the words that notes call themselves by.
+
+    Example:
+        >>> {"ist", "thank", "friday"} <= no_topics(), "report" in no_topics(), "report" in commonplace()
+        (True, False, True)
+    """
+    return _terms(
+        told
         for one in languages()
-        for told in (one.common_words, one.weekdays, one.months, one.stretches, one.units, one.numbers)
-        for word in _flat(told)
+        for told in (
+            (one.stop_words, one.function_words, one.markers, one.common_words, one.courtesies),
+            (one.weekdays, one.months, one.stretches, one.units, one.numbers),
+        )
     )
-    return frozenset(term for word in words for term in terms_of(word))
+
+
+def _terms(words: Iterable[object]) -> frozenset[str]:
+    return frozenset(term for word in _flat(words) for term in terms_of(word))
 
 
 def _flat(told: object) -> Iterator[str]:

@@ -12,6 +12,7 @@ from agentcore.llm.chat import ChatRequest, estimate_tokens
 from agentcore.recall.tokenizer import Tokenizer
 from dream.domain.step import Batch
 from dream.passes.answers import answer_form, item_schema
+from dream.passes.commonplace import no_topics
 from dream.passes.prompts import PartForm, ReaderPart, build_request, fenced, quoted, sliced
 from dream.passes.protocol import ModelContext
 from dream.passes.skills.answers import NewSkillDraft
@@ -121,8 +122,8 @@ class Openings:
     def recurring(self, within: Collection[str], *, most: int) -> list[tuple[str, int]]:
         """Return terms of two sessions or more, at least one of them *within*, with the count of their sessions.
 
-        The most frequent come first. What stands in most sessions is left out where there are several: greetings, and
-        the words of any language that stand everywhere; so are the names of those who speak.
+        The most frequent come first. Left out are little words and greetings of any language, whatever language a turn
+        is in, the names of those who speak and, where there are several sessions, what stands in most of them.
 
         Example:
             >>> from datetime import UTC, datetime
@@ -153,7 +154,7 @@ class Openings:
 
 
 def _tells(term: str) -> bool:
-    return len(term) >= _SHORTEST and any(character.isalpha() for character in term)
+    return len(term) >= _SHORTEST and any(map(str.isalpha, term)) and term not in no_topics()
 
 
 def _commonest(counted: Counter[str]) -> str:

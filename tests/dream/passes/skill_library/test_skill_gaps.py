@@ -82,6 +82,17 @@ async def test_the_pattern_frequency_signal_counts_sessions_whatever_message_say
     assert [line for line in signal if line.startswith("-")] == ['- "calendar"=3', '- "email"=3', '- "summarize"=2']
 
 
+async def test_no_topic_are_greetings_names_numbers_and_little_words_of_any_language(library: Library):
+    for session, more in enumerate(("one", "two", "three", "four", "five", "six", "seven")):
+        for text in ("Hallo, ist die Rechnung da? Ich bin Ana.", "Hola Ana, el report es para lunes, por favor.")[
+            : session % 3
+        ]:
+            await library.said(f"s{session}", f"{text} {more} zwei Danke!", speaker="Ana")
+    await library.gaps()
+    signal = library.prompts[0].partition("Recurring topics")[2].partition(">>>")[0].splitlines()[2:]
+    assert [line for line in signal if line.startswith("-")] == ['- "rechnung"=4', '- "report"=2']
+
+
 async def test_at_most_fifteen_terms_are_told_the_most_frequent_first(library: Library):
     words = [f"topic{chr(97 + place)}" for place in range(20)]
     for session in range(3):
