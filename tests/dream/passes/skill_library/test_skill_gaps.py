@@ -83,11 +83,10 @@ async def test_the_pattern_frequency_signal_counts_sessions_whatever_message_say
 
 
 async def test_no_topic_are_greetings_names_numbers_and_little_words_of_any_language(library: Library):
-    for session, more in enumerate(("one", "two", "three", "four", "five", "six", "seven")):
-        for text in ("Hallo, ist die Rechnung da? Ich bin Ana.", "Hola Ana, el report es para lunes, por favor.")[
-            : session % 3
-        ]:
-            await library.said(f"s{session}", f"{text} {more} zwei Danke!", speaker="Ana")
+    said = "Hallo, ist die Rechnung da? Ich bin Ana.", "Hola Ana, el report es para lunes, por favor."
+    for session, number in enumerate(("one", "two", "three", "four", "five", "six", "seven")):
+        for text in said[: session % 3]:
+            await library.said(f"s{session}", f"{text} {number} zwei Danke!", speaker="Ana")
     await library.gaps()
     signal = library.prompts[0].partition("Recurring topics")[2].partition(">>>")[0].splitlines()[2:]
     assert [line for line in signal if line.startswith("-")] == ['- "rechnung"=4', '- "report"=2']
