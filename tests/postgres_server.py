@@ -224,6 +224,22 @@ def postgres_server() -> Server:
 
 
 @pytest.fixture(scope="session")
+def _own_server(postgres_server: Server) -> Iterator[Server]:
+    server = Server(postgres_server.folder.parent / f"own-{os.getpid()}")
+    server.create()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def own_server(_own_server: Server) -> Server:
+    """A server of this process's own, which a test may stop; what earlier tests stored is in it."""
+    if not _own_server.pid_file.exists():
+        _own_server.start()
+    return _own_server
+
+
+@pytest.fixture(scope="session")
 def _worker_database(postgres_server: Server, worker_id: str) -> str:
     """The database of this worker process, with our schema in it."""
     return postgres_server.database(f"worker_{worker_id}")

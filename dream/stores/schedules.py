@@ -114,6 +114,8 @@ def _instant(value: int | None) -> datetime | None:
 
 ANYTHING_NEW = "(anything new)"
 """The name of work that no pass has been asked about yet: something was stored since they were."""
+INTERRUPTED_RUN = "(interrupted run)"
+"""The name of the work that goes on with a run which was broken off, though its passes may have nothing new."""
 
 _log = logging.getLogger(__name__)
 _WIDE, _OWN = switches.alias("wide"), switches.alias("own")
@@ -376,6 +378,6 @@ ASKED_FOR, INTERRUPTED = 100, 50
 
 
 def _priority(schedule: Schedule) -> int:
-    if schedule.is_running:
-        return INTERRUPTED  # it is due when its lease has run out
+    if schedule.is_running or any(work.name == INTERRUPTED_RUN for work in schedule.state.work):
+        return INTERRUPTED  # the one is due when its lease has run out, the other was handed over
     return ASKED_FOR if schedule.reason is Reason.MANUAL else 0

@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -30,6 +31,8 @@ from tests.bench.machine import described
 from tests.postgres_server import Server
 
 FAULTS = ("kill -9", "SIGTERM", "SIGSTOP", "connections cut", "server restarted")
+_SUBJECT = re.compile(r"Person (p\d+)")
+_NEVER = 999.0
 _NOTHING = '{"toDelete": [], "toSave": []}'
 _OPTIONS = """
 [dreaming]
@@ -80,30 +83,31 @@ class Fire:
     server: Server
     url: str
     takeovers: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    kills: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+    kills: list[float] = field(default_factory=list[float])
+    """When a worker was killed or halted."""
     done: Counter[str] = field(default_factory=Counter[str])
 
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         with self.server.connect("fleet") as connection:
             return connection.execute(statement, values).fetchall()
 
-    def held_by(self, pid: int) -> dict[int, tuple[int, int | None]]:
-        """Return the scopes that a process dreams on, with the tokens of their leases and when they are due."""
-        found = self.rows(f"{_LEASES} AND pid = %s AND expires_at > %s", pid, int(time.time() * 1e6))
-        return {key: (token, due) for key, token, due in found}
+    def held_by(self, pid: int) -> dict[int, int]:
+        """Return the scopes that a process dreams on, with the tokens of their leases."""
+        held = "SELECT scope_id, token FROM agentcore.leases WHERE name = 'dream' AND pid = %s AND expires_at > %s"
+        return dict(self.rows(held, pid, int(time.time() * 1e6)))
 
-    async def taken_over(
-        self, kind: str, held: dict[int, tuple[int, int | None]], since: float, *, within: float = 90
-    ) -> None:
-        """Wait until another worker took each of these scopes up: it dreams there, or decided when to."""
+    async def taken_over(self, kind: str, held: dict[int, int], since: float, *, within: float = 90) -> None:
+        """Wait until another worker dreams on each of these scopes, or its dream had ended before."""
         left = dict(held)
         while left and time.time() - since < within:
             await asyncio.sleep(0.25)
-            for key, token, due in await asyncio.to_thread(self.rows, f"{_LEASES} AND scope_id = ANY(%s)", list(left)):
-                if token > left[key][0] or due != left[key][1]:
+            for key, token, is_over in await asyncio.to_thread(self.rows, _STANDING, list(left)):
+                if token > left[key] or is_over:
                     self.takeovers[kind].append(time.time() - since)
                     del left[key]
-        self.takeovers[kind] += [999.0] * len(left)
+        self.takeovers[kind] += [_NEVER] * len(left)
+        for row in await asyncio.to_thread(self.rows, f"{_LEFT} AND s.pk = ANY(%s)", list(left)):
+            print(f"  not seen after {kind}:", left[row[0]], *row, f"{time.time():.0f}", flush=True)
 
 
 async def seed(url: str, scopes: int, tenants: int) -> None:
@@ -111,8 +115,8 @@ async def seed(url: str, scopes: int, tenants: int) -> None:
     async with AgentHostBuilder(None, database=url).with_memory().build() as host:
         for number in range(scopes):
             memory = host.for_scope(Scope(f"tenant{number % tenants}", "agent", f"p{number}")).memory
-            await memory.remember(f"Person {number} likes green tea from Porto")
-            await memory.remember(f"Person {number} works as a carpenter in Braga")
+            await memory.remember(f"Person p{number} likes green tea from Porto")
+            await memory.remember(f"Person p{number} works as a carpenter in Braga")
 
 
 async def refresh(url: str, scopes: int, tenants: int, until: float) -> int:
@@ -123,7 +127,7 @@ async def refresh(url: str, scopes: int, tenants: int, until: float) -> int:
             number = random.randrange(scopes)
             try:
                 scope = Scope(f"tenant{number % tenants}", "agent", f"p{number}")
-                await host.for_scope(scope).memory.remember(f"Person {number} saw film number {told}")
+                await host.for_scope(scope).memory.remember(f"Person p{number} saw film number {told}")
                 told += 1
             except Exception as error:  # noqa: BLE001 - the server is restarted meanwhile
                 print(f"  not remembered: {type(error).__name__}", flush=True)
@@ -146,23 +150,21 @@ async def attacked(
         place += 1
         now = time.time()
         fire.done[kind] += 1
-        print(f"  {kind}: worker {victim.number} with {len(held)} dreams", flush=True)
+        print(f"  {kind}: worker {victim.number} with {len(held)} dreams at {now:.2f}", flush=True)
         if kind == "kill -9":
             victim.process.kill()
-            fire.kills.append((now, 0.1))
+            fire.kills.append(now)
         elif kind == "SIGTERM":
             victim.process.terminate()
         elif kind == "SIGSTOP":
             victim.process.send_signal(signal.SIGSTOP)
-            fire.kills.append((now, 0.1))
+            fire.kills.append(now)
         elif kind == "connections cut":
             await asyncio.to_thread(fire.rows, _CUT)
-            fire.kills.append((now, 1.0))
             continue
         else:
             await asyncio.to_thread(fire.server.stop)
             await asyncio.to_thread(fire.server.start)
-            fire.kills += [(now, 1.0), (time.time(), 1.0)]
             continue
         if kind == "SIGTERM":
             stopped = await asyncio.to_thread(_ended_within, victim.process, 30)
@@ -180,7 +182,7 @@ def _ended_within(process: "subprocess.Popen[bytes]", seconds: float) -> float:
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:
-        return 999.0
+        return _NEVER
     return time.time() - began
 
 
@@ -189,29 +191,32 @@ async def settled(fire: Fire, model: Model, *, within: float) -> int:
     until, left = time.time() + within, 1
     while time.time() < until:
         await asyncio.sleep(1)
-        left = fire.rows(_UNDREAMT)[0][0]
+        left = len(fire.rows(_UNDREAMT))
         if not left and not model.calls - sum(map(len, model.answered.values())):
             break
-    return int(left)
+    return left
 
 
-_LEASES = """
-SELECT scope_id, token, due_at FROM agentcore.leases JOIN agentcore.schedules USING (scope_id) WHERE name = 'dream'
-"""
-_UNDREAMT = """
-SELECT count(*) FROM agentcore.scopes s WHERE s.workspace LIKE 'tenant%%' AND (
-  NOT EXISTS (SELECT 1 FROM agentcore.runs r WHERE r.scope_id = s.pk AND r.finished AND r.outcome <> 'deferred')
-  OR EXISTS (
-    SELECT 1 FROM agentcore.schedules d WHERE d.scope_id = s.pk AND d.due_at < extract(epoch FROM now()) * 1e6))
+_STANDING = """
+SELECT l.scope_id, l.token, l.expires_at = 0 AND d.due_at > extract(epoch FROM now()) * 1e6 AND NOT EXISTS (
+  SELECT 1 FROM agentcore.runs r WHERE r.scope_id = l.scope_id AND NOT r.finished)
+FROM agentcore.leases l JOIN agentcore.schedules d USING (scope_id) WHERE l.name = 'dream' AND l.scope_id = ANY(%s)
 """
 _LEFT = """
-SELECT s.observed, d.due_at, d.reason, d.offered_until, d.state, l.token, l.expires_at,
+SELECT s.pk, s.observed, d.due_at, d.reason, d.offered_until, d.state, l.token, l.expires_at,
   (SELECT string_agg(r.outcome || r.finished, ' ') FROM agentcore.runs r WHERE r.scope_id = s.pk)
 FROM agentcore.scopes s LEFT JOIN agentcore.schedules d ON d.scope_id = s.pk
 LEFT JOIN agentcore.leases l ON l.scope_id = s.pk
-WHERE s.workspace LIKE 'tenant%%' AND (NOT EXISTS (
+WHERE s.workspace LIKE 'tenant%%'
+"""
+_UNDREAMT = f"""
+{_LEFT} AND (NOT EXISTS (
   SELECT 1 FROM agentcore.runs r WHERE r.scope_id = s.pk AND r.finished AND r.outcome <> 'deferred')
-  OR d.due_at < extract(epoch FROM now()) * 1e6)
+  OR EXISTS (
+    SELECT 1 FROM agentcore.schedules d WHERE d.scope_id = s.pk AND d.due_at < extract(epoch FROM now()) * 1e6))
+"""
+_STORED = """
+SELECT s.observed, c.answered_at::float8 / 1e6 FROM agentcore.model_calls c JOIN agentcore.scopes s ON s.pk = c.scope_id
 """
 _CUT = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'fleet' AND pid <> pg_backend_pid()
@@ -228,15 +233,33 @@ AND a.attempt = b.attempt AND a.pk < b.pk
 """
 
 
-def paid_twice(model: Model, kills: list[tuple[float, float]]) -> tuple[int, int]:
-    """Return how many answers were given to a question that had one, and how many of these no fault explains.
+def paid_twice(model: Model, kills: list[float]) -> tuple[int, list[str]]:
+    """Return how many answers were given to a question that had one, and those that no kill or halt explains.
 
-    A fault explains it that came while the first answer was being made, so that nobody heard it, or within 100 ms after
-    it, before it was stored; where the database itself was away, within a second.
+    One explains it that came while the first answer was being made, so that nobody heard it, or within 100 ms after it,
+    before it was stored. A database that goes away explains none: the answer is kept until it is back.
     """
-    again = [pair for times in model.answered.values() for pair in pairwise(times)]
-    explained = sum(any(began <= at <= ended + most for at, most in kills) for (began, ended), _ in again)
-    return len(again), len(again) - explained
+    again = [(asked, pair) for asked, times in model.answered.items() for pair in pairwise(times)]
+    unexplained = [
+        f"{_SUBJECT.findall(asked)[:1]} {began:.2f}-{ended:.2f}, again {since:.2f}-{until:.2f}"
+        for asked, ((began, ended), (since, until)) in again
+        if not any(began <= at <= ended + 0.1 for at in kills)
+    ]
+    return len(again), unexplained
+
+
+def stored_after(model: Model, stored: list[tuple[str, float]]) -> dict[str, float]:
+    """Return how many milliseconds after an answer was given the transaction began that stored it."""
+    at = defaultdict[str, list[float]](list)
+    for name, second in stored:
+        at[name].append(second)
+    waits: list[float] = []
+    for asked, times in model.answered.items():
+        for _, ended in times:
+            later = [one - ended for one in at[_SUBJECT.findall(asked)[0]] if one >= ended]
+            waits += [1_000 * min(later)] if later else []
+    ordered = sorted(waits) or [0.0]
+    return {f"{share:.0%}": round(ordered[int(share * (len(ordered) - 1))]) for share in (0.5, 0.9, 0.99, 1)}
 
 
 async def main(given: argparse.Namespace) -> dict[str, Any]:
@@ -265,12 +288,14 @@ async def main(given: argparse.Namespace) -> dict[str, Any]:
                 refresh(url, given.scopes, given.tenants, until), attacked(fire, workers, start, until, given.faults)
             )
             left = await settled(fire, model, within=given.settles_within)
-            for row in fire.rows(_LEFT) if left else ():
+            for row in fire.rows(_UNDREAMT) if left else ():
                 print("  left:", *row, flush=True)
             for one in workers:
                 one.process.terminate()
             stops = [await asyncio.to_thread(_ended_within, one.process, 30) for one in workers]
         again, unexplained = paid_twice(model, fire.kills)
+        for one in unexplained:
+            print("  paid twice:", one, flush=True)
         return {
             "scopes": given.scopes,
             "seconds": given.seconds,
@@ -281,7 +306,8 @@ async def main(given: argparse.Namespace) -> dict[str, Any]:
             "steps taken twice": fire.rows(_TWICE)[0][0] + fire.rows(_OVERLAPS)[0][0],
             "scopes without a dream": left,
             "answers given again": again,
-            "answers paid twice": unexplained,
+            "answers paid twice": len(unexplained),
+            "answers stored after, ms": stored_after(model, fire.rows(_STORED)),
             "stops": stops,
             "takeovers": {kind: _summary(times) for kind, times in sorted(fire.takeovers.items())},
         }
@@ -309,7 +335,11 @@ def _folder() -> Path:
 
 def _summary(times: list[float]) -> dict[str, float]:
     ordered = sorted(times) or [0.0]
-    return {"count": len(times), "median": round(ordered[len(ordered) // 2], 1), "most": round(ordered[-1], 1)}
+    return {
+        "count": len(times),
+        **{f"{share:.0%}": round(ordered[int(share * (len(ordered) - 1))], 1) for share in (0.5, 0.9, 1)},
+        "not seen": sum(one >= _NEVER for one in times),
+    }
 
 
 def arguments(told: list[str] | None = None) -> argparse.Namespace:

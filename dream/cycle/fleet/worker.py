@@ -101,9 +101,9 @@ class FleetWorker:
             _log.warning("worker_stops_silently")
         self._held.enter_context(self._parts.gate.foreign())  # no step and no call begins any more
         until = self._parts.clock.now() + _ANSWERED_WITHIN
+        # A call holds its slot until its answer is stored.
         while self._parts.slots.in_flight and self._parts.clock.now() < until:
             await self._parts.clock.sleep(_LOOKS)
-        await self._parts.clock.sleep(3 * _LOOKS)  # the last answer is stored
 
 
 def _record(parts: HostServices, at_once: int, planner: Planner) -> WorkerRecord:

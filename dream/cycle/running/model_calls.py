@@ -1,11 +1,14 @@
 """Makes the calls of a model pass: within the budget, several at once, each answer stored when it arrives."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+import logging
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 from agentcore.domain.scope import Scope
+from agentcore.errors import StorageUnreachableError
 from agentcore.hosting.busy import BusyWatch
 from agentcore.hosting.services import HostServices
 from agentcore.llm import Unreadable, UnreadableReason, extract_object
@@ -38,8 +41,12 @@ _MOST_CANCELLATIONS = 2
 _MOST_DOUBTS = 3
 """How many calls may bring what is no answer of a model before no further one is made."""
 
+_KEPT_FOR = timedelta(minutes=2)
+"""How long an answer is kept for a database that is away: for longer than others wait to take the run over."""
+_TRIED_EVERY = timedelta(milliseconds=500)
 _UNKNOWN_MODEL = ""
 _NOTHING = Usage(input_tokens=0, output_tokens=0)
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -84,6 +91,19 @@ class ModelCalls:
             return self.stopped
         return self._doubts[-1] if self._doubts and not self._was_answered else None
 
+    @property
+    def lost_storage(self) -> StorageUnreachableError | None:
+        """The error of a database that went away for long; None if it did not."""
+        return self.stopped if isinstance(self.stopped, StorageUnreachableError) else None
+
+    @contextmanager
+    def ending_with_storage(self) -> Generator[None]:
+        """Ask nothing more where the database goes away in the block; calls under way are paid for, so they end."""
+        try:
+            yield
+        except StorageUnreachableError as away:
+            self.stopped = away
+
     async def ask(self, key: CallKey, asked: NextRound, record_ids: Sequence[str]) -> StoredAnswer | ChatError | None:
         """Return the answer, the stored one if this run paid for it before.
 
@@ -96,6 +116,13 @@ class ModelCalls:
             The answer; or the error that befell this call alone; or None if the asking has stopped, or may have to,
             or the call was left out: for want of tokens, or as one more of its kind than the pass may ask in a run.
         """
+        with self.ending_with_storage():
+            return await self._found_or_asked(key, asked, record_ids)
+        return None
+
+    async def _found_or_asked(
+        self, key: CallKey, asked: NextRound, record_ids: Sequence[str]
+    ) -> StoredAnswer | ChatError | None:
         stored = await self.parts.storage.read(self.scope, lambda view: dream_stores(view).calls.find(key))
         if stored is not None:
             self._was_answered = True
@@ -123,7 +150,8 @@ class ModelCalls:
                         return None
                     yields = self.parts.shares_endpoint and cancellations < _MOST_CANCELLATIONS
                     outcome = await self._call(asked.request, yields=yields)
-                await self._record(key, asked, outcome, most, record_ids)
+                    # While it is not stored it holds its slot, so that they bound what a process keeps, and waits for.
+                    await self._record(key, asked, outcome, most, record_ids)
                 if outcome is not None:
                     judged = self._judged(outcome)
                     is_answer = isinstance(judged, Completion)
@@ -203,7 +231,21 @@ class ModelCalls:
             elif not isinstance(outcome, NoModelError):
                 calls.lose(key, type(outcome).__name__, _NOTHING, model=model)
 
-        await self.parts.storage.write(self.scope, write)
+        await self._written(write, is_paid=isinstance(outcome, Completion))
+
+    async def _written(self, write: Callable[[UnitOfWork], None], *, is_paid: bool) -> None:
+        """Write; what is paid for is kept while the database is away."""
+        until = self.parts.clock.now() + _KEPT_FOR
+        while True:
+            try:
+                await self.parts.storage.write(self.scope, write)
+            except StorageUnreachableError:
+                if not is_paid or self.parts.clock.now() >= until:
+                    raise
+                _log.warning("answer_kept", extra={"scope": str(self.scope)})
+                await self.parts.clock.sleep(_TRIED_EVERY)
+            else:
+                return
 
     def _judged(self, outcome: Completion | Exception) -> Completion | ChatError | None:
         if isinstance(outcome, Completion):
@@ -306,8 +348,14 @@ class Exchange:
             answered: The rounds that earlier runs have the answers of, where the exchange waited.
 
         Returns:
-            What became of it and of its parts; None if the calls stopped before anything was answered.
+            What became of it and of its parts; None if the calls stopped before anything was answered, or the database
+            went away.
         """
+        with self.calls.ending_with_storage():
+            return await self._about(batch, answered)
+        return None
+
+    async def _about(self, batch: Batch, answered: Sequence[Round]) -> list[AnsweredBatch] | None:
         rounds: list[Round] = [*answered]
         while (asked := await self.dream_pass.ask(self.context, batch, tuple(rounds))) is not None:
             if _bounded(rounds) - _bounded(answered) == self.context.options.model.max_rounds:
@@ -327,6 +375,8 @@ class Exchange:
         self, batch: Batch, rounds: Sequence[Round], asked: NextRound, problem: _TooLong | Refusal | None
     ) -> list[AnsweredBatch] | None:
         """Return what becomes of an exchange whose next round could not be had."""
+        if self.calls.lost_storage is not None:
+            return None  # what was answered stands in it, for whoever goes on
         if isinstance(problem, _TooLong) and not asked.is_optional:
             return await self._halved(batch, problem)
         note = problem.refusal if isinstance(problem, _TooLong) else problem

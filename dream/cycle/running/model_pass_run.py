@@ -264,10 +264,13 @@ class ModelPassRun(PassRun):
                     answered = await task
                     if answered is None:
                         left.append(batch)
-                    else:
-                        await self._commit_batch(batch, answered, context, held.get(batch.waited))
+                    elif not asking.lost_storage:
+                        with asking.ending_with_storage():
+                            await self._commit_batch(batch, answered, context, held.get(batch.waited))
         except BaseExceptionGroup as group_error:
             raise first_of(group_error) from None
+        if asking.lost_storage:
+            raise asking.lost_storage  # the run stays open, and whoever goes on with it finds what was answered
         return left
 
     async def _commit_batch(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -32,14 +33,20 @@ if TYPE_CHECKING:
 
 
 class _Renewal(BackgroundService):
-    """Renews a lease six times per duration; a lost one shows at the next step, which checks the fencing token."""
+    """Renews a lease six times per duration; a lost one ends what is done under it, so that no call is made any more.
 
-    def __init__(self, parts: HostServices, scope: Scope, lease: Lease, duration: timedelta) -> None:
+    What is written before that checks the fencing token.
+    """
+
+    def __init__(
+        self, parts: HostServices, scope: Scope, lease: Lease, duration: timedelta, held: asyncio.Timeout
+    ) -> None:
         super().__init__(name=f"dream-lease-{scope}", on_failure=WorkerFailure.KEEP_RUNNING)
         self._parts = parts
         self._scope = scope
         self._lease = lease
         self._duration = duration
+        self._held = held
 
     async def run(self) -> None:
         while True:
@@ -50,6 +57,7 @@ class _Renewal(BackgroundService):
                     lambda unit: unit.leases.renew(self._lease, duration=self._duration),
                 )
             except LeaseLostError:
+                self._held.reschedule(0)
                 return
             except StorageError:
                 continue  # five more tries before it runs out
@@ -69,6 +77,7 @@ async def dream_lease(
 
     Raises:
         NotAdmittedError: another holder has it.
+        LeaseLostError: another one took it over meanwhile, while this process stood still.
     """
     holder = parts.ids.new()
 
@@ -83,10 +92,16 @@ async def dream_lease(
         return taken
 
     lease = await parts.storage.write(scope, take)
-    renewal = _Renewal(parts, scope, lease, duration)
+    held = asyncio.timeout(None)
+    renewal = _Renewal(parts, scope, lease, duration, held)
     await renewal.start()
     try:
-        yield lease
+        async with held:
+            yield lease
+    except TimeoutError:
+        if held.expired():
+            raise LeaseLostError(name=DREAM_LEASE) from None
+        raise
     finally:
         await renewal.stop()
         await parts.storage.write(scope, lambda unit: unit.leases.release(lease))

@@ -20,6 +20,7 @@ from dream.errors import InvalidDirectiveError
 from dream.options import PassMode
 from dream.passes import ModelPass
 from dream.stores import dream_stores
+from dream.stores.schedules import INTERRUPTED_RUN
 from dream.triggers import PassWork
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 _ROOM_AFTER = timedelta(hours=1)
 """When it is looked again whether a cap has room for what waits, or a person has decided."""
-INTERRUPTED_RUN = "(interrupted run)"
-"""The name of the work that closes a run which was broken off after its last step."""
 _log = logging.getLogger(__name__)
 
 

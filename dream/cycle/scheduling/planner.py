@@ -14,7 +14,7 @@ from dream.domain.report import Outcome, RunKind, RunReport
 from dream.errors import NotAdmittedError
 from dream.stores import dream_stores, on_scope
 from dream.stores.fleet import ScheduleTerms
-from dream.stores.schedules import ANYTHING_NEW
+from dream.stores.schedules import ANYTHING_NEW, INTERRUPTED_RUN
 from dream.triggers import PassWork, Reason, SwitchSource, decide, settled
 from dream.triggers.local_time import machine_zone
 from dream.triggers.schedule_state import armed, broken, failed, given_up, skipped, started, succeeded
@@ -211,13 +211,17 @@ def _seen(schedule: Schedule, around: ForegroundLoad) -> Schedule:
 
 
 def with_answers(found: Schedule, work: Sequence[PassWork]) -> Schedule:
-    """Return a schedule with what passes say; work that was known, or assumed, keeps the instant it began at."""
+    """Return a schedule with what passes say; work that was known, or assumed, keeps the instant it began at.
+
+    A run that was broken off is due as it was when it began, and not in the next window of a clock.
+    """
     before = {one.name: one.at for one in found.state.work if one.at is not None}
 
     def dated(one: PassWork) -> PassWork:
         if one.at is None or not one.is_waiting:
             return one
-        known = [before.get(name) for name in (one.name, ANYTHING_NEW)]
+        names = tuple(before) if one.name == INTERRUPTED_RUN else (one.name, ANYTHING_NEW)
+        known = [before.get(name) for name in names]
         return replace(one, at=min([one.at, *(at for at in known if at is not None)]))
 
     return replace(found, state=replace(found.state, work=tuple(dated(one) for one in work)))

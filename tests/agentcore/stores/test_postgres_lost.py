@@ -4,7 +4,6 @@ import asyncio
 import re
 from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -15,17 +14,6 @@ from agentcore.errors import StorageUnavailableError, StorageUnreachableError
 from agentcore.testing.contracts.samples import SCOPE, an_entry
 from tests.postgres_server import Server
 from tests.postgres_wire import Wire, wire
-
-
-@pytest.fixture
-def own_server(postgres_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that a test may stop: a copy of the run's, which nobody else uses."""
-    folder = Path(postgres_server.folder).parent / f"own-{tmp_path_factory.mktemp('x').parent.name}"
-    server = Server(folder)
-    server.create()
-    server.start()
-    yield server
-    server.stop()
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ from agentcore.domain import Status
 from agentcore.errors import LeaseLostError, StorageUnavailableError
 from dream.cycle import Backlog
 from dream.cycle.running.runner import PAUSED
-from dream.cycle.scheduling.backlog import INTERRUPTED_RUN
 from dream.domain import Outcome, Proposal, RunReport
 from dream.options import DreamOptions, NearDuplicateOptions, RetentionOptions
 from dream.passes import arranged
+from dream.stores.schedules import INTERRUPTED_RUN
 
 OPTIONS = DreamOptions(
     step_size=3,

@@ -17,7 +17,7 @@ from agentcore import AgentHostBuilder, Host, Scope
 from agentcore.llm import BusyGate
 from dream import DreamOptions, RunReport
 from dream.domain import Proposal, Work
-from dream.options import Idle
+from dream.options import Idle, Interval
 from dream.passes import PassSlot
 
 EMPTY = '{"edits": [], "toDelete": [], "toSave": []}'
@@ -160,7 +160,7 @@ class Served:
         self.steps = 0
 
     async def has_work(self, _context: Any) -> Work:
-        return Work(1)
+        return Work(int(not self.steps))
 
     async def propose(self, context: Any) -> Proposal:
         if context.scope != self._scope:
@@ -198,3 +198,22 @@ async def test_a_dream_whose_person_is_served_meanwhile_holds_up_nobody_elses(st
         await reported(stage, 2)
         assert [report.scope for report in stage.reports] == [ben, ANA]
     assert stage.reports[1].started_at == stage.reports[0].started_at
+
+
+async def test_a_dream_that_is_broken_off_goes_on_at_once_though_its_passes_have_nothing_new(stage: Stage):
+    await stage.learn("Ana likes tea.")
+    served = Served(stage.world.gate, ANA)
+    stage.order = (PassSlot(served, "a test asked for it"),)
+    every = Interval(every=4 * HOUR, initial_delay=MINUTE)
+    async with stage.watched(trigger=every):
+        stage.clock.set(NOW + MINUTE)
+        for _ in range(400):
+            if served.steps:
+                break
+            await asyncio.sleep(0.005)
+        stage.clock.advance(timedelta(seconds=30))
+    assert (served.steps, stage.reports) == (1, [])
+    served.turn.close()
+    async with stage.watched(trigger=every) as watched:
+        await watched.go_on(2 * MINUTE)
+    assert [report.resumed for report in stage.reports] == [True]
