@@ -17,20 +17,22 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise, repeat
 from pathlib import Path
 from typing import Any
 
 import orjson
+import psycopg
 
 from agentcore import AgentHostBuilder, Scope
 from agentcore.testing import ChatServer, ServedRequest
 from tests.bench.machine import described
 from tests.postgres_server import Server
 
-FAULTS = ("kill -9", "SIGTERM", "SIGSTOP", "connections cut", "server restarted")
+TO_WORKERS = ("kill -9", "SIGTERM", "SIGSTOP")
+FAULTS = (*TO_WORKERS, "connections cut", "server restarted")
 _SUBJECT = re.compile(r"Person (p\d+)")
 _NEVER = 999.0
 _NOTHING = '{"toDelete": [], "toSave": []}'
@@ -81,15 +83,30 @@ class Fire:
     """What was done to the fleet, and how long each dream that was hit took to be gone on with."""
 
     server: Server
-    url: str
+    worker: Callable[[int], Worker]
+    workers: list[Worker] = field(default_factory=list["Worker"])
+    started: list[Worker] = field(default_factory=list["Worker"])
     takeovers: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     kills: list[float] = field(default_factory=list[float])
     """When a worker was killed or halted."""
     done: Counter[str] = field(default_factory=Counter[str])
 
+    def start(self) -> None:
+        """Start a worker."""
+        self.started.append(self.worker(len(self.started) + 1))
+        self.workers.append(self.started[-1])
+
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        with self.server.connect("fleet") as connection:
-            return connection.execute(statement, values).fetchall()
+        """Ask the server, which may be restarting."""
+        until = time.time() + 20
+        while True:
+            try:
+                with self.server.connect("fleet") as connection:
+                    return connection.execute(statement, values).fetchall()
+            except psycopg.OperationalError:
+                if time.time() > until:
+                    raise
+            time.sleep(0.1)
 
     def held_by(self, pid: int) -> dict[int, int]:
         """Return the scopes that a process dreams on, with the tokens of their leases."""
@@ -135,46 +152,49 @@ async def refresh(url: str, scopes: int, tenants: int, until: float) -> int:
     return told
 
 
-async def attacked(
-    fire: Fire, workers: list[Worker], start: Callable[[], Worker], until: float, kinds: Sequence[str]
-) -> None:
-    """Do one thing after the other to the fleet until the time is over."""
+async def attacked(fire: Fire, until: float, given: argparse.Namespace) -> None:
+    """Do one thing after the other to the fleet until the time is over, each when the one before is got over."""
     place = 0
-    while time.time() < until:
-        await asyncio.sleep(4)
-        kind = kinds[place % len(kinds)]
-        of = [(await asyncio.to_thread(fire.held_by, one.process.pid), one) for one in workers]
-        held, victim = max(of, key=lambda one: len(one[0]))
-        if not held:
-            continue
-        place += 1
-        now = time.time()
-        fire.done[kind] += 1
-        print(f"  {kind}: worker {victim.number} with {len(held)} dreams at {now:.2f}", flush=True)
-        if kind == "kill -9":
-            victim.process.kill()
-            fire.kills.append(now)
-        elif kind == "SIGTERM":
-            victim.process.terminate()
-        elif kind == "SIGSTOP":
-            victim.process.send_signal(signal.SIGSTOP)
-            fire.kills.append(now)
-        elif kind == "connections cut":
-            await asyncio.to_thread(fire.rows, _CUT)
-            continue
-        else:
-            await asyncio.to_thread(fire.server.stop)
-            await asyncio.to_thread(fire.server.start)
-            continue
-        if kind == "SIGTERM":
-            stopped = await asyncio.to_thread(_ended_within, victim.process, 30)
-            fire.takeovers["SIGTERM: stopped after"].append(stopped)
+    async with asyncio.TaskGroup() as group:
+        while time.time() < until:
+            await asyncio.sleep(given.pause)
+            kind = given.faults[place % len(given.faults)]
+            of = [(await asyncio.to_thread(fire.held_by, one.process.pid), one) for one in fire.workers]
+            held, victim = max(of, key=lambda one: len(one[0]))
+            if not held and kind in TO_WORKERS:
+                continue
+            place += 1
+            fire.done[kind] += 1
+            print(f"  {kind}: worker {victim.number} with {len(held)} dreams at {time.time():.2f}", flush=True)
+            got_over = group.create_task(_done_to(fire, kind, victim, held))
+            if not given.side_by_side:
+                await got_over
+
+
+async def _done_to(fire: Fire, kind: str, victim: Worker, held: dict[int, int]) -> None:
+    """Do one thing to a worker, or to the server, and return when its dreams are gone on with."""
+    now = time.time()
+    if kind == "connections cut":
+        await asyncio.to_thread(fire.rows, _CUT)
+        return
+    if kind == "server restarted":
+        await asyncio.to_thread(fire.server.stop)
+        await asyncio.to_thread(fire.server.start)
+        return
+    fire.workers.remove(victim)
+    victim.process.send_signal({"kill -9": signal.SIGKILL, "SIGTERM": signal.SIGTERM, "SIGSTOP": signal.SIGSTOP}[kind])
+    if kind == "SIGSTOP":
+        fire.kills.append(now)
         await fire.taken_over(kind, held, now)
-        if kind == "SIGSTOP":
-            victim.process.send_signal(signal.SIGCONT)
-        else:
-            workers.remove(victim)
-            workers.append(start())
+        victim.process.send_signal(signal.SIGCONT)
+        fire.workers.append(victim)
+        return
+    if kind == "kill -9":
+        fire.kills.append(now)
+    else:
+        fire.takeovers["SIGTERM: stopped after"].append(await asyncio.to_thread(_ended_within, victim.process, 30))
+    fire.start()
+    await fire.taken_over(kind, held, now)
 
 
 def _ended_within(process: "subprocess.Popen[bytes]", seconds: float) -> float:
@@ -198,7 +218,8 @@ async def settled(fire: Fire, model: Model, *, within: float) -> int:
 
 
 _STANDING = """
-SELECT l.scope_id, l.token, l.expires_at = 0 AND d.due_at > extract(epoch FROM now()) * 1e6 AND NOT EXISTS (
+SELECT l.scope_id, l.token, NOT (d.state::json->>'is_running')::bool AND d.due_at > extract(epoch FROM now()) * 1e6
+  AND NOT EXISTS (
   SELECT 1 FROM agentcore.runs r WHERE r.scope_id = l.scope_id AND NOT r.finished)
 FROM agentcore.leases l JOIN agentcore.schedules d USING (scope_id) WHERE l.name = 'dream' AND l.scope_id = ANY(%s)
 """
@@ -233,17 +254,17 @@ AND a.attempt = b.attempt AND a.pk < b.pk
 """
 
 
-def paid_twice(model: Model, kills: list[float]) -> tuple[int, list[str]]:
+def paid_twice(model: Model, kills: list[float], *, stored_within: float) -> tuple[int, list[str]]:
     """Return how many answers were given to a question that had one, and those that no kill or halt explains.
 
-    One explains it that came while the first answer was being made, so that nobody heard it, or within 100 ms after it,
-    before it was stored. A database that goes away explains none: the answer is kept until it is back.
+    One explains it that came while the first answer was being made, so that nobody heard it, or so soon after it that
+    it was not stored. A database that goes away explains none: the answer is kept until it is back.
     """
     again = [(asked, pair) for asked, times in model.answered.items() for pair in pairwise(times)]
     unexplained = [
         f"{_SUBJECT.findall(asked)[:1]} {began:.2f}-{ended:.2f}, again {since:.2f}-{until:.2f}"
         for asked, ((began, ended), (since, until)) in again
-        if not any(began <= at <= ended + 0.1 for at in kills)
+        if not any(began <= at <= ended + stored_within for at in kills)
     ]
     return len(again), unexplained
 
@@ -271,29 +292,28 @@ async def main(given: argparse.Namespace) -> dict[str, Any]:
     data = folder / "data"
     data.mkdir()
     (data / "agentcore.toml").write_text(_OPTIONS.format(seconds=given.every))
-    model, fire = Model(given.answer_seconds), Fire(server, url)
-    workers: list[Worker] = []
-    numbers = iter(range(1, 10_000))
+    model = Model(given.answer_seconds)
+    chat = ChatServer(repeat(model.answer))
+    fire = Fire(server, lambda number: Worker(url, data, chat.base_url, given.at_once, number))
     try:
         await seed(url, given.scopes, given.tenants)
         print(f"{given.scopes:,} scopes of {given.tenants} tenants; {described()}", flush=True)
-        async with ChatServer(repeat(model.answer)) as chat:
-
-            def start() -> Worker:
-                return Worker(url, data, chat.base_url, given.at_once, next(numbers))
-
-            workers += [start() for _ in range(given.workers)]
+        async with chat:
+            for _ in range(given.workers):
+                fire.start()
+            while not model.calls:
+                await asyncio.sleep(0.1)
             until = time.time() + given.seconds
             told, _ = await asyncio.gather(
-                refresh(url, given.scopes, given.tenants, until), attacked(fire, workers, start, until, given.faults)
+                refresh(url, given.scopes, given.tenants, until), attacked(fire, until, given)
             )
             left = await settled(fire, model, within=given.settles_within)
             for row in fire.rows(_UNDREAMT) if left else ():
                 print("  left:", *row, flush=True)
-            for one in workers:
+            for one in fire.workers:
                 one.process.terminate()
-            stops = [await asyncio.to_thread(_ended_within, one.process, 30) for one in workers]
-        again, unexplained = paid_twice(model, fire.kills)
+            stops = [await asyncio.to_thread(_ended_within, one.process, 30) for one in fire.workers]
+        again, unexplained = paid_twice(model, fire.kills, stored_within=given.stored_within)
         for one in unexplained:
             print("  paid twice:", one, flush=True)
         return {
@@ -312,7 +332,7 @@ async def main(given: argparse.Namespace) -> dict[str, Any]:
             "takeovers": {kind: _summary(times) for kind, times in sorted(fire.takeovers.items())},
         }
     finally:
-        for one in workers:
+        for one in fire.started:
             if not one.is_gone():
                 one.process.send_signal(signal.SIGCONT)
                 one.process.kill()
@@ -353,6 +373,9 @@ def arguments(told: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--answer-seconds", type=float, default=1.0)
     parser.add_argument("--settles-within", type=float, default=180)
     parser.add_argument("--faults", nargs="+", choices=FAULTS, default=FAULTS, help="done one after the other")
+    parser.add_argument("--pause", type=float, default=4, help="seconds before each fault")
+    parser.add_argument("--side-by-side", action="store_true", help="wait for no fault to be got over")
+    parser.add_argument("--stored-within", type=float, default=0.1, help="seconds in which a kill may cost an answer")
     parser.add_argument("--keep", action="store_true")
     return parser.parse_args(told)
 

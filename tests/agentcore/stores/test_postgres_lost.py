@@ -88,10 +88,34 @@ async def test_what_was_lost_while_it_committed_is_asked_for_and_done_once(
     assert found == (2, 2)
 
 
+@pytest.mark.parametrize("is_pooled", [True, False])
+async def test_statements_are_prepared_only_where_no_pooler_shares_the_connection(
+    postgres_url: str, lines: Wire, open_storage: Any, *, is_pooled: bool
+):
+    prepared: list[bytes] = []
+
+    def note(said: bytes) -> bytes:
+        prepared.extend(re.findall(rb"(?<!\")_pg3_\d+", said))  # in quotes it is a savepoint
+        return said
+
+    lines.asked = note
+    if is_pooled:
+        lines.answered = of_pooler
+    storage = await open_storage(lines.url(named(postgres_url)))
+    for number in range(8):
+        assert await added(storage, f"e{number}") == 1
+    assert bool(prepared) is not is_pooled
+
+
 async def test_a_server_that_is_too_old_is_refused_by_its_version(postgres_url: str, lines: Wire, open_storage: Any):
     lines.answered = older
     with pytest.raises(StorageUnavailableError, match=r"runs on PostgreSQL .*, which is too old: upgrade it to 14 or"):
         await open_storage(lines.url(named(postgres_url)))
+
+
+def of_pooler(said: bytes) -> bytes:
+    """Have a server name a process that it does not have, as a pooler does, which answers for it."""
+    return re.sub(rb"(?<=K\x00\x00\x00\x0c)....", b"\x00\x00\x00\x01", said, flags=re.DOTALL)
 
 
 def older(said: bytes) -> bytes:

@@ -25,7 +25,7 @@ SCHEMA: Final = "agentcore"
 
 _STATEMENTS: LRUCache[Any, Any] = LRUCache(2_000)
 _CONNECT_SECONDS: Final = "10"
-_STANDS_STILL: Final = "SET idle_in_transaction_session_timeout = '30s'"
+_STANDS_STILL: Final = "SELECT set_config('idle_in_transaction_session_timeout', '30s', false), pg_backend_pid()"
 
 
 class _SchemaPreparer(PGIdentifierPreparer_psycopg):
@@ -91,8 +91,11 @@ def postgres_engine(url: URL, *, writes: bool, connections: int) -> Engine:
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             connection.read_only = True
         # A process that stands still in mid-transaction would keep its locks, and every other one out.
-        connection.execute(_STANDS_STILL)
+        found = connection.execute(_STANDS_STILL).fetchone()
         connection.commit()
+        # A pooler names no process of the server, and hands out connections on which others prepared statements.
+        if found is not None and found[1] != connection.info.backend_pid:
+            connection.prepare_threshold = None
 
     event.listen(engine, "connect", on_connect)
     return engine
