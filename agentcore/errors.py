@@ -20,6 +20,7 @@
         ├── StorageUnavailableError     locked, full, read-only
         │   └── StorageUnreachableError     its server is gone, or restarts
         ├── StorageCorruptError
+        ├── StorageInUseError
         ├── StorageTooNewError
         ├── StorageTooOldError
         ├── StaleVersionError
@@ -28,6 +29,7 @@
 Each error takes values and builds its own sentence, which tells the person what to do next.
 """
 
+from collections.abc import Iterable
 from datetime import timedelta
 
 # Nothing was released before the migrations up to schema 0009 became one: a commit is the only name of that version.
@@ -191,6 +193,17 @@ class StorageTooNewError(StorageError):
     def __init__(self, *, path: str, found: str) -> None:
         super().__init__(
             f"The database {path} has schema {found}, which this version does not know: upgrade agentcore-dream.",
+        )
+
+
+class StorageInUseError(StorageError):
+    """The schema has to be upgraded, and another process, of an earlier version, works with the database."""
+
+    def __init__(self, *, path: str, found: str, hosts: Iterable[tuple[str, int]]) -> None:
+        named = ", ".join(f"process {pid} on {host}" for host, pid in hosts) or "another process"
+        super().__init__(
+            f"The database {path} is in use by {named}, and this version would upgrade it from schema {found}, "
+            "which that one could not work with any more: stop it, then run again.",
         )
 
 

@@ -246,10 +246,21 @@ class Host(Lifecycle):
         Raises:
             StorageUnavailableError: the memory is in no file, or the folder cannot be written.
         """
+        return await self._sql_storage("backup").backup(folder)
+
+    async def require_writable(self) -> None:
+        """Try whether something can be written to the database now.
+
+        Raises:
+            StorageError: it is full, read-only, locked, or of another version by now.
+        """
+        await self._sql_storage("database").require_writable()
+
+    def _sql_storage(self, service: str) -> SqlStorage:
         storage = self._parts.storage
         if not isinstance(storage, SqlStorage):
-            raise ServiceMissingError(service="backup", method="with_storage")
-        return await storage.backup(folder)
+            raise ServiceMissingError(service=service, method="with_storage")
+        return storage
 
     async def session(
         self,

@@ -17,7 +17,7 @@ from dream.stores import dream_stores
 
 if TYPE_CHECKING:
     from agentcore.hosting.services import HostServices
-    from agentcore.stores.storage import Storage, UnitOfWork
+    from agentcore.stores.storage import ReadView, Storage, UnitOfWork
     from dream.cycle.directive_edits import DirectiveEdits
     from dream.options import DreamOptions
 
@@ -31,9 +31,17 @@ _LONGEST_PATH: Final = 200
 
 
 async def follow_edits(storage: Storage, levels: OptionLevels) -> None:
-    """Have the options of all scopes go by what admins edited, in whatever process."""
-    edited = await storage.read(None, lambda view: dream_stores(view).edited_options.everywhere())
-    levels.follow(edited)
+    """Have the options of all scopes go by what admins edited, in whatever process.
+
+    Raises:
+        StorageTooNewError: a later version upgraded the database.
+    """
+
+    def look(view: ReadView) -> dict[Scope, dict[str, object]]:
+        view.hosts.require_current()
+        return dream_stores(view).edited_options.everywhere()
+
+    levels.follow(await storage.read(None, look))
 
 
 class FollowedEdits:

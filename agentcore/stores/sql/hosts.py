@@ -6,14 +6,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, delete, insert, select, update
+from sqlalchemy import Connection, Engine, Row, String, column, delete, insert, select, table, update
 from sqlalchemy.exc import DBAPIError
 
 from agentcore.domain.temporal import from_micros, to_micros
+from agentcore.errors import StorageTooNewError
 from agentcore.stores.sql.engines.database_url import require_driver
 from agentcore.stores.sql.engines.sqlite import sqlite_engine
 from agentcore.stores.sql.leases import is_gone, machine, process_mark
-from agentcore.stores.sql.schema import hosts
+from agentcore.stores.sql.schema import REVISION, hosts
 from agentcore.stores.sql.transaction import Transaction
 
 
@@ -38,6 +39,7 @@ class HostRecord:
     options: str
 
 
+_VERSION = select(column("version_num", String())).select_from(table("alembic_version"))
 _NEWEST = select(hosts).order_by(hosts.c.started_at.desc(), hosts.c.holder)
 
 
@@ -50,6 +52,17 @@ class SqlHostReader:
     def newest(self) -> list[HostRecord]:
         """Return the hosts that live, and the one that started last, the newest first."""
         return _found(self._transaction.connection)
+
+    def require_current(self) -> None:
+        """See whether the schema is still that of this version; a later one upgrades it on a server.
+
+        Raises:
+            StorageTooNewError: it is not.
+        """
+        connection = self._transaction.connection
+        found = connection.execute(_VERSION).scalar_one()
+        if found != REVISION:
+            raise StorageTooNewError(path=str(connection.engine.url.database), found=found)
 
 
 class SqlHostStore(SqlHostReader):
@@ -75,6 +88,10 @@ class SqlHostStore(SqlHostReader):
         """Write down that a host has stopped; what it left stays until another one starts."""
         stopped = update(hosts).where(hosts.c.holder == holder)
         self._transaction.connection.execute(stopped.values(stopped_at=to_micros(self._transaction.now)))
+
+    def touch(self) -> None:
+        """Write what stands here once more: it fails where nothing can be written."""
+        self._transaction.connection.execute(update(hosts).values(stopped_at=hosts.c.stopped_at))
 
     def clear(self) -> int:
         """Forget what hosts that have stopped left; return how many there were."""

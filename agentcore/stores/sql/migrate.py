@@ -1,15 +1,28 @@
 """Bring a database to the schema this code reads; Alembic is imported only when there is something to migrate."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from sqlalchemy import Connection, Dialect, Engine, delete, insert, text
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from agentcore.domain.temporal import to_micros
-from agentcore.errors import StorageCorruptError, StorageTooNewError, StorageTooOldError
+from agentcore.errors import (
+    StorageCorruptError,
+    StorageInUseError,
+    StorageTooNewError,
+    StorageTooOldError,
+    StorageUnavailableError,
+)
 from agentcore.stores.sql.backup import Backup, copy_before_migration
-from agentcore.stores.sql.engines.sqlite import driver_connection, driver_of, use_write_ahead_log
+from agentcore.stores.sql.engines.sqlite import (
+    BUSY_TIMEOUT,
+    driver_connection,
+    driver_of,
+    held_alone,
+    use_write_ahead_log,
+)
+from agentcore.stores.sql.hosts import hosts_of
 from agentcore.stores.sql.schema import KNOWN_REVISIONS, RETIRED_REVISIONS, REVISION, WHERE, known_copies, metadata
 
 VERSION_TABLE = "alembic_version"
@@ -20,16 +33,18 @@ _FOUND = f"SELECT version_num FROM {VERSION_TABLE}"  # noqa: S608 - a constant
 _OURS = frozenset({VERSION_TABLE, "scopes", "change_feed"})
 
 
-def migrate(engine: Engine, *, path: str, at: datetime | None = None) -> None:
+def migrate(engine: Engine, *, path: str, at: datetime | None = None, patience: timedelta = BUSY_TIMEOUT) -> None:
     """Create, upgrade or accept the schema of *engine*; somebody else's file is left as it was.
 
     Args:
         engine: The database.
         path: What errors call it.
         at: When: a file that is upgraded is backed up before; None keeps no copy.
+        patience: How long others are waited for who have it open while it has to be upgraded.
 
     Raises:
         StorageUnavailableError: there is no room for the copy; nothing was upgraded.
+        StorageInUseError: it has to be upgraded, and another process has it open, which would not know it any more.
         StorageTooNewError: the schema comes from a later version.
         StorageTooOldError: the schema is older than the oldest that can be migrated.
         StorageCorruptError: the file holds somebody else's tables.
@@ -44,11 +59,24 @@ def migrate(engine: Engine, *, path: str, at: datetime | None = None) -> None:
         _create(engine)
     elif found != REVISION:
         database = engine.url.database
+        if database:
+            engine.dispose()  # its own connections are no other process
+            _require_alone(Path(database), found, patience)
         made = copy_before_migration(Path(database), found, at) if at is not None and database else None
         with engine.begin() as connection:
             upgrade(connection)
         if made is not None and at is not None:
             _note(engine, made, at)
+
+
+def _require_alone(database: Path, found: str, patience: timedelta) -> None:
+    """Refuse to take the schema away from under a process that works with it."""
+    try:
+        with held_alone(database, patience):
+            pass
+    except StorageUnavailableError as error:
+        living = [(one.host, one.pid) for one in hosts_of(database) if one.is_alive]
+        raise StorageInUseError(path=str(database), found=found, hosts=living) from error
 
 
 def _note(engine: Engine, made: Backup, at: datetime) -> None:

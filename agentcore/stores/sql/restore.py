@@ -4,8 +4,8 @@ import asyncio
 import os
 import shutil
 import sqlite3
-from collections.abc import Collection, Generator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Collection, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -19,7 +19,7 @@ from agentcore.domain.text import fold_key
 from agentcore.errors import InvalidBackupError, StorageCorruptError, StorageUnavailableError
 from agentcore.stores.forgetting import Erasure, Forgotten, Tombstone
 from agentcore.stores.sql.backup import Backup, backup_folder, examined, write_backup
-from agentcore.stores.sql.engines.sqlite import snapshot_folder, storage_faults
+from agentcore.stores.sql.engines.sqlite import held_alone, snapshot_folder, storage_faults
 from agentcore.stores.sql.forget_key import ForgetKey
 from agentcore.stores.sql.sql_storage import FILE_NAME, SqlStorage
 from agentcore.stores.sql.standing import Standing, keep_standing, standing_in
@@ -219,7 +219,7 @@ def _put_in_place(prepared: Path, database: Path, wishes: _Wishes | None, kept: 
                 left.replace(left.with_name(f"{left.name}.damaged"))
         prepared.replace(database)
         return True
-    with _alone(database) as driver:
+    with held_alone(database) as driver:
         if driver.execute(_STATE).fetchone() != wishes.state or standing_in(driver, kept) != wishes.standing:
             return False
         with closing(sqlite3.connect(prepared)) as source:
@@ -228,18 +228,8 @@ def _put_in_place(prepared: Path, database: Path, wishes: _Wishes | None, kept: 
 
 
 def _require_alone(database: Path) -> None:
-    with _alone(database):
+    with held_alone(database):
         pass
-
-
-@contextmanager
-def _alone(database: Path) -> Generator[sqlite3.Connection]:
-    """Hold the database alone: SQLite refuses where any other connection is open, in this process or another."""
-    with storage_faults(str(database)), closing(sqlite3.connect(database, timeout=1, isolation_level=None)) as driver:
-        driver.execute("PRAGMA locking_mode=EXCLUSIVE")
-        driver.execute("BEGIN EXCLUSIVE")
-        driver.execute("COMMIT")
-        yield driver
 
 
 def _state_of(database: Path, kept: Collection[str]) -> tuple[tuple[object, ...], list[tuple[object, ...]], Standing]:

@@ -23,7 +23,7 @@ from agentcore.stores.sql.authorship import keep_authorship
 from agentcore.stores.sql.backup import Backup, backup_folder, write_backup
 from agentcore.stores.sql.conclusions import settle
 from agentcore.stores.sql.engines.database import Database
-from agentcore.stores.sql.engines.sqlite import BUSY_TIMEOUT
+from agentcore.stores.sql.engines.sqlite import BUSY_TIMEOUT, require_room
 from agentcore.stores.sql.engines.sqlite_database import SqliteDatabase
 from agentcore.stores.sql.erase import all_erasures, erased_scopes, turns_elsewhere, unfinished
 from agentcore.stores.sql.feed import record_activity
@@ -168,6 +168,17 @@ class SqlStorage:
         """
         asking = acting()
         return await _on(self._write_threads, lambda: self._write(scope, work, origin, asking))
+
+    async def require_writable(self) -> None:
+        """Try whether something can be written now: a mebibyte beside the file, and a row.
+
+        Raises:
+            StorageError: it cannot, and why.
+        """
+        file = self._database.file
+        if file is not None:
+            await _on(self._write_threads, lambda: require_room(file, self._database.name))
+        await self.write(None, _try_to_write)
 
     async def scopes(self) -> list[Scope]:
         """Return every scope that holds anything, sorted."""
@@ -319,6 +330,11 @@ class SqlStorage:
         # A clock that is no machine's is everybody's, as in tests.
         transaction.by_database = self._database.has_clock and isinstance(self._clock, SystemClock)
         return transaction
+
+
+def _try_to_write(unit: UnitOfWork) -> None:
+    unit.hosts.require_current()
+    unit.hosts.touch()
 
 
 async def _on(threads: ThreadPoolExecutor | None, call: Callable[[], T]) -> T:

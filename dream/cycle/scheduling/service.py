@@ -7,7 +7,7 @@ import logging
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from agentcore.errors import StorageError
+from agentcore.errors import StorageError, StorageTooNewError
 from agentcore.hosting.lifecycle import BackgroundService, WorkerFailure
 from dream.cycle.option_edits import follow_edits
 from dream.cycle.scheduling.dream_handler import DreamHandler
@@ -133,6 +133,8 @@ class DreamService(BackgroundService):
             next_at = await self._admission.admit()
             if self._fault is not None:
                 raise self._fault
+        except StorageTooNewError:
+            raise  # this version cannot go on
         except StorageError as error:
             if not self._fails:
                 _log.warning("schedule_unknown", extra={"error": type(error).__name__})

@@ -80,7 +80,7 @@ async def examine(session: CommandSession, scopes: Sequence[Scope] | None = None
 
 
 async def _database(session: CommandSession, host: Host, scopes: Sequence[Scope] | None) -> AsyncGenerator[Finding]:
-    yield _writable(session)
+    yield await _writable(session, host)
     yield _hosts(session, await host.storage.read(session.scope, lambda view: view.hosts.newest()))
     if session.url is not None:
         yield _forgetting(session)
@@ -94,14 +94,18 @@ async def _database(session: CommandSession, host: Host, scopes: Sequence[Scope]
         yield finding
 
 
-def _writable(session: CommandSession) -> Finding:
-    """Tell whether the files of the database can be written; SQLite keeps two more beside it while it is in use."""
+async def _writable(session: CommandSession, host: Host) -> Finding:
+    """Tell whether the database can be written; SQLite keeps two more files beside it while it is in use."""
     files = [session.database.with_name(f"{session.database.name}{end}") for end in ("", "-wal", "-shm")]
     closed = [] if session.url is not None else [one for one in files if one.exists() and not os.access(one, os.W_OK)]
-    if not closed:
-        return Finding("database", FindingLevel.FINE, f"{session.database_name} opens")
-    told = f"{', '.join(map(str, closed))} cannot be written: the memory is read-only"
-    return Finding("database", FindingLevel.WRONG, told, "make it writable for its owner (chmod u+w)")
+    if closed:
+        told = f"{', '.join(map(str, closed))} cannot be written: the memory is read-only"
+        return Finding("database", FindingLevel.WRONG, told, "make it writable for its owner (chmod u+w)")
+    try:
+        await host.require_writable()
+    except StorageError as error:
+        return Finding("database", FindingLevel.WRONG, str(error).rstrip("."))
+    return Finding("database", FindingLevel.FINE, f"{session.database_name} opens and can be written")
 
 
 def _forgetting(session: CommandSession) -> Finding:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Final, Self
 
 from starlette.applications import Starlette
@@ -18,11 +19,14 @@ from dream.interfaces.mcp.server import McpEndpoint
 from dream.interfaces.page import Page
 from dream.interfaces.rest.api import api
 from dream.interfaces.serving.gatekeeper import MCP, Gatekeeper, is_guarded, path_of
+from dream.interfaces.serving.problems import problem_of
 from dream.interfaces.serving.run_desk import RunDesk
 from dream.interfaces.serving.settings import ServeOptions
 
 _ALIVE: Final = "/healthz"
 _READY: Final = "/readyz"
+_TRIED_FOR: Final = timedelta(seconds=5)
+"""How long it is believed that the database can be written: who asks whether it can, often, writes seldom."""
 
 
 class Server:
@@ -57,6 +61,7 @@ class Server:
         rest.router.routes[:0] = routes
         self.page = Page(rest, tokens=host.tokens, clock=host.clock)
         self._for_browsers = page or self.page
+        self._writable_at = datetime.min.replace(tzinfo=UTC)
         self._opened = AsyncExitStack()
         self._gatekeeper = Gatekeeper(self._answer, tokens=host.tokens, options=admitted, clock=host.clock)
         self._app = Starlette(routes=[Mount("/", app=self._gatekeeper)], lifespan=self._lifespan)
@@ -90,10 +95,16 @@ class Server:
             yield
 
     async def _ready(self, _: Request) -> Response:
+        """Tell whether the database can be read, and written as far as was tried within the last seconds."""
+        now = self._host.clock.now()
         try:
             await self._host.storage.read(Scope.default(), lambda view: view.revision)
-        except AgentcoreError:
-            return PlainTextResponse("not ready\n", 503, {"Retry-After": "2"})
+            if not self._writable_at <= now < self._writable_at + _TRIED_FOR:
+                await self._host.require_writable()
+                self._writable_at = now
+        except AgentcoreError as error:
+            told = problem_of(error).detail
+            return PlainTextResponse(f"not ready: {told}\n", 503, {"Retry-After": "2"})
         return PlainTextResponse("ready\n")
 
 

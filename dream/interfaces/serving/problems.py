@@ -19,6 +19,7 @@ from agentcore.errors import (
     ServiceMissingError,
     StaleVersionError,
     StorageError,
+    StorageTooNewError,
     UnknownRecordError,
 )
 from agentcore.llm.errors import ChatError
@@ -46,6 +47,7 @@ MEDIA_TYPE: Final = "application/problem+json"
 _log = logging.getLogger(__name__)
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _FULL = "disk is full"
+_NEWER: Final = "A later version upgraded the database of this server: upgrade the server too; nothing was changed."
 _RETRY_SECONDS: Final = 2
 
 _STATUSES: Mapping[type[BaseException], int] = {
@@ -140,11 +142,11 @@ def problem_of(error: BaseException) -> Problem:
         _log.error("request_failed", exc_info=error)
         return Problem(status=500, code="internal", detail="Something unexpected happened; the server's log says what.")
     if status == 503:
-        full = _FULL in str(first)
+        full, is_newer = _FULL in str(first), isinstance(first, StorageTooNewError)
         # Paths of the server are nobody's business outside.
         _log.warning("request_unanswered", extra={"error": str(first)})
         said = "The disk of the server is full" if full else "The server cannot do this now"
-        detail = f"{said}: nothing was changed, try again later."
+        detail = _NEWER if is_newer else f"{said}: nothing was changed, try again later."
         headers = {"Retry-After": str(_RETRY_SECONDS)}
         return Problem(status=507 if full else 503, code=code_of(first), detail=detail, headers=headers)
     return Problem(status=status, code=code_of(first), detail=str(first))

@@ -4,6 +4,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from sqlalchemy import Engine, inspect
 from sqlalchemy.exc import OperationalError
 
 from agentcore.domain import Scope
+from agentcore.errors import StorageInUseError
 from agentcore.stores.sql import migrate, sqlite_engine
 from agentcore.stores.sql.schema import KNOWN_REVISIONS, REVISION, metadata
 from agentcore.stores.sql.stored_prompts import StoredPrompts
@@ -221,3 +223,19 @@ def test_what_was_forgotten_before_there_were_tombstones_gets_its_own(path: Path
         rows = connection.exec_driver_sql("SELECT kind, record_id, whole, forgotten_at FROM tombstones")
         assert [tuple(row) for row in rows] == [("entry", "gone", 1, 60)]
     old.dispose()
+
+
+def test_a_schema_is_not_upgraded_under_a_process_that_works_with_it(path: Path):
+    path.parent.mkdir()
+    old = sqlite_engine(path, writes=True)
+    upgrade_to(old, KNOWN_REVISIONS[-2])
+    old.dispose()
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA journal_mode = WAL")
+        other.execute("SELECT * FROM scopes").fetchall()
+        new = sqlite_engine(path, writes=True)
+        with pytest.raises(StorageInUseError, match="is in use by another process, and this version would upgrade"):
+            migrate.migrate(new, path="new", patience=timedelta())
+    migrate.migrate(new, path="new")
+    assert migrate.is_current(new, "new")
+    new.dispose()

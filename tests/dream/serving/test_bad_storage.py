@@ -4,8 +4,9 @@ import resource
 import shutil
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx2
@@ -99,7 +100,19 @@ def test_on_a_full_disk_writes_are_refused_whole_reads_are_answered_and_space_ma
         before = stored(client)
         check_refusals(server, client, refused)
         assert stored(client) == before
+        unready = client.get("/readyz")
+        assert (unready.status_code, unready.headers["Retry-After"]) == (503, "2")
+        assert unready.text == "not ready: The disk of the server is full: nothing was changed, try again later.\n"
+        examined = subprocess.run(
+            [sys.executable, "-m", "dream", "--data", server.data, "doctor"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        told = " ".join(examined.stdout.split())
+        assert (examined.returncode, "cannot grow because the disk is full: free some space" in told) == (1, True), told
         subprocess.run(["mount", "-o", "remount,size=64m", disk], check=True)
+        assert client.get("/readyz").text == "ready\n"
         check_all_is_whole(server, client, before, list(refused))
 
 
@@ -114,6 +127,18 @@ def test_a_file_that_may_not_grow_is_told_as_well(tmp_path: Path):
         assert all(answer.headers["Retry-After"] for answer in refused.values())
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, limit)
         check_all_is_whole(server, client, before, list(refused))
+
+
+def test_a_server_whose_database_a_later_version_upgraded_says_so_and_stops(tmp_path: Path):
+    with serving_process(tmp_path) as server, server.client() as client:
+        client.post(MEMORIES, json={"content": "Ana likes tea"})
+        with closing(sqlite3.connect(server.data / FILE_NAME)) as database, database:
+            database.execute("UPDATE alembic_version SET version_num = '9999'")
+        unready = client.get("/readyz")
+        assert (unready.status_code, "A later version upgraded the database" in unready.text) == (503, True)
+        client.post("/api/v1/schedule")  # which wakes what looks at the schedules
+        assert server.process.wait(30) == 1
+    assert "has schema 9999, which this version does not know: upgrade" in server.log.read_text(encoding="utf-8")
 
 
 def test_a_database_that_another_process_holds_is_told_and_written_when_it_is_free(tmp_path: Path):

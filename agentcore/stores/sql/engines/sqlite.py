@@ -1,5 +1,6 @@
 """Opens SQLite files, names what goes wrong with them, keeps connections for readers, and copies databases."""
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -291,6 +292,33 @@ def _translate(error: BaseException | None, path: str) -> None:
         raise StorageCorruptError(path=path) from error
 
 
+@contextmanager
+def held_alone(database: Path, patience: timedelta = timedelta(seconds=1)) -> Generator[sqlite3.Connection]:
+    """Hold the database alone: SQLite refuses where any other connection is open, in this process or another."""
+    driver = sqlite3.connect(database, timeout=patience.total_seconds(), isolation_level=None)
+    with storage_faults(str(database)), closing(driver):
+        driver.execute("PRAGMA locking_mode=EXCLUSIVE")
+        driver.execute("BEGIN EXCLUSIVE")
+        driver.execute("COMMIT")
+        yield driver
+
+
+def require_room(file: Path, name: str) -> None:
+    """Write a mebibyte beside a database, and remove it again.
+
+    Raises:
+        StorageUnavailableError: the disk is full, a quota is used up, or the folder cannot be written.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=file.parent) as probe:
+            probe.write(bytes(_ROOM))
+            probe.flush()
+    except OSError as error:
+        problem, remedy = _FULL if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG} else _READ_ONLY
+        raise StorageUnavailableError(path=name, problem=problem, remedy=remedy) from error
+
+
+_ROOM = 2**20
 _PREFIX = "snapshot-"
 _OWNER = "owner.json"
 
