@@ -173,6 +173,11 @@ class Schedule:
         learning = Switch(on=True, source=SwitchSource.SESSION)
         return replace(self, state=replace(self.state, learning=learning))
 
+    @property
+    def was_asked_for_and_died(self) -> bool:
+        """Whether the process of a run of all passes that a person asked for died."""
+        return self.is_running and self.reason is Reason.MANUAL and self.state.lease_until is None
+
     def planned(self, decision: Decision) -> Schedule:
         """Return it with the next look that *decision* gives."""
         return replace(self, due_at=decision.due_at, reason=decision.reason)

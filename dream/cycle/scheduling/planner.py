@@ -171,6 +171,8 @@ class Planner:
         now = unit.now
         planned_by = self.terms_of(found.state.scope).options_hash
         found = replace(found, state=replace(settled(found.state, now), options_hash=planned_by))
+        if found.was_asked_for_and_died:  # whoever asked for it is no less served than the schedule
+            found = replace(found, state=replace(found.state, requested_at=found.state.requested_at or now))
         decision = self.decide(found, now, around)
         state = found.state
         if decision.missed is not None and decision.missed.is_skipped:
@@ -273,7 +275,7 @@ class Booking(ABC):
             began_with=found.explicit_entries,
             is_running=True,
             due_at=unit.now + self.lease,
-            reason=self.trigger,
+            reason=self.trigger if self.is_whole else Reason.NEVER,
         )
         schedules.save([begun])
         self._began_at = unit.now
@@ -326,7 +328,8 @@ class ManualBooking(Booking):
 
     def _admit(self, found: Schedule, now: datetime) -> None:
         refuse_switched_off(found)
-        asked_at = found.state.requested_at
+        # Nobody else need go on with a run whose process died: this one does.
+        asked_at = None if found.is_running else found.state.requested_at
         if asked_at is not None and timedelta() <= now - asked_at < REQUEST_STANDS:
             detail = "a dream was asked for and begins within a minute where a host is running"
             raise NotAdmittedError(reason=f"{Deferral.ALREADY_PENDING}: {detail}")

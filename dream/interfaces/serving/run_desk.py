@@ -43,6 +43,7 @@ class _Running(BackgroundService):
     ) -> None:
         super().__init__(name=f"asked-dream-{call.scope}", on_failure=WorkerFailure.KEEP_RUNNING)
         self._call = call
+        self._is_dream = run is None
         self._run = run or call.services.dreams.run
         self._on_begin = on_begin
         self._options = options
@@ -62,6 +63,17 @@ class _Running(BackgroundService):
             self.report.exception()
         else:
             self.report.set_result(report)
+
+    @property
+    def is_broken_off(self) -> bool:
+        """Whether it is a dream of all passes that began, and was stopped before its end."""
+        is_whole = self._is_dream and not any(self._options.get(name) for name in ("passes", "plan"))
+        return is_whole and self.run_id.done() and self.report.cancelled()
+
+    async def asked_for_again(self) -> None:
+        """Have whoever watches the scope next go on with it."""
+        with suppress(AgentcoreError):  # such as a database that is gone: then there is nothing to go on with
+            await self._call.services.dreams.schedule()
 
     def _begin(self, unit: UnitOfWork, run_id: str) -> None:
         if self._on_begin is not None:
@@ -206,9 +218,11 @@ class RunDesk:
         return None
 
     async def stop(self) -> None:
-        """End what is under way between two of its steps; the next dream of each scope goes on with it."""
+        """End what is under way between two of its steps; who serves next goes on with whole dreams within a minute."""
         for one in self._running:
             await one.stop()
+            if one.is_broken_off:
+                await one.asked_for_again()
 
     async def events(self, storage: Storage, scope: Scope, run_id: str) -> AsyncGenerator[tuple[str, dict[str, Any]]]:
         """Yield what becomes of a run: `progress` whenever a step is committed, `done` with its report at the end.

@@ -16,7 +16,7 @@ from agentcore.domain import Capability
 from agentcore.hosting import Memory, RecallNotes, ServiceFailedError
 from agentcore.testing import ManualClock
 from agentcore.workspace import Workspaces
-from dream.cycle import LONGEST_WAIT, Planner
+from dream.cycle import LONGEST_WAIT, Planner, Runner
 from dream.domain import Outcome, Proposal, RunKind, Work
 from dream.options import CatchUp, DailyAt, Heartbeat, Interval, Threshold
 from dream.options.levels import OptionLevels
@@ -223,6 +223,31 @@ async def test_a_run_whose_process_died_is_gone_on_with_once_its_lease_is_free(s
     (report,) = stage.reports
     assert (report.resumed, report.started_at) == (True, NOW + 5 * MINUTE)
     assert report.finished_at <= NOW + 6 * MINUTE + timedelta(seconds=5)
+
+
+@pytest.mark.parametrize("passes", [None, ["held"]])
+async def test_a_run_that_somebody_asked_for_and_whose_process_died_is_gone_on_with_if_it_was_a_whole_dream(
+    stage: Stage, passes: list[str] | None
+):
+    held = Held()
+    stage.order = (PassSlot(held, "a test asked for it"),)
+    await stage.learn("Ana likes tea.")
+    async with stage.watched(enabled=False):
+        runner = Runner(stage.world.parts, stage.world.options, stage.order)
+        booking = stage.dreams._schedule_facade.booking(ANA, is_whole=passes is None)
+        run = asyncio.create_task(runner.run(ANA, passes=passes, booking=booking))
+        await held.entered.wait()
+        dead = await stage.world.storage.read(ANA, lambda view: view.transaction.connection.exec_driver_sql(
+            "SELECT state, due_at, reason FROM schedules").one())  # fmt: skip
+        run.cancel()
+        await asyncio.wait({run})
+    # As a kill leaves it: the beginning is stored, the end is not.
+    await stage.world.write(lambda unit: unit.transaction.connection.exec_driver_sql(
+        "UPDATE schedules SET state = ?, due_at = ?, reason = ?", tuple(dead)))  # fmt: skip
+    held.let.set()
+    async with stage.watched(enabled=False) as again:
+        await again.go_on(6 * MINUTE)
+    assert [(one.resumed, one.trigger) for one in stage.reports] == ([] if passes else [(True, "manual")])
 
 
 async def test_windows_that_nobody_watched_are_made_up_for_once_or_recorded_as_skipped():

@@ -1,5 +1,6 @@
 """A server that is killed at any instant: the client sends its request again with its key, and finds it done once."""
 
+import asyncio
 import os
 import signal
 import threading
@@ -10,7 +11,13 @@ from random import Random
 
 import httpx2
 import orjson
-from served import MEMORIES, RUNS, ServedProcess, serving_process
+import pytest
+from served import MEMORIES, RUNS, ServedProcess, served, serving_process
+
+from agentcore import AgentHostBuilder
+from dream.domain import Proposal
+from dream.passes import DreamContext
+from dream.passes.exact_fold import ExactFold
 
 _BODY = {"content": "Ana likes green tea", "category": "people/ana"}
 
@@ -90,6 +97,23 @@ def _begun_or_resumed(client: httpx2.Client, key: dict[str, str]) -> str:
         if answer.status_code == 202 and client.get(answer.headers["Location"]).json()["state"] == "finished":
             return answer.json()["run_id"]
         time.sleep(0.05)
+
+
+async def test_a_dream_that_a_stop_of_the_server_breaks_off_is_asked_for_so_that_the_next_one_goes_on_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    async def endless(_pass: ExactFold, _context: DreamContext) -> Proposal:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    monkeypatch.setattr(ExactFold, "propose", endless)
+    async with served(tmp_path) as server:
+        for category in "ab":
+            await server.client.post(MEMORIES, json=_BODY | {"category": category})
+        run_id = (await server.client.post(RUNS, json={})).json()["run_id"]
+    async with AgentHostBuilder(tmp_path).with_memory().with_dreaming(in_background=False).build() as host:
+        status = await host.dreams.status()
+        assert (status.interrupted, status.schedule.reason) == (run_id, "manual")
 
 
 def test_a_dream_that_was_cut_off_while_it_was_watched_is_done_once(tmp_path: Path):
