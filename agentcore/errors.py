@@ -116,8 +116,9 @@ class SecretError(InvalidInputError):
 class RetiredEntryError(InvalidInputError):
     """An entry was to be changed that is archived or superseded."""
 
-    def __init__(self, *, entry_id: str, status: str) -> None:
-        super().__init__(f"The entry {entry_id} is {status}; restore it first.")
+    def __init__(self, *, entry_id: str, status: str, successor: str | None = None) -> None:
+        heir = f", and {successor} took its place" if successor else ""
+        super().__init__(f"The entry {entry_id} is {status}{heir}; restore it first.")
 
 
 class ForbiddenTransitionError(InvalidInputError):

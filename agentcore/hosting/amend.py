@@ -95,5 +95,5 @@ def _active(unit: UnitOfWork, entry_id: str) -> MemoryEntry:
     if entry is None:
         raise UnknownRecordError(kind="entry", value=entry_id)
     if not entry.is_active:
-        raise RetiredEntryError(entry_id=entry_id, status=entry.status)
+        raise RetiredEntryError(entry_id=entry_id, status=entry.status, successor=entry.successor)
     return entry

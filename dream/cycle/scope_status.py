@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import Status
 from agentcore.domain.temporal import to_text
-from dream.domain.report import RunKind, find_alarm
+from dream.domain.report import find_alarm
 from dream.domain.storage_names import DREAM_LEASE, PAUSED_SETTING
 from dream.stores import dream_stores
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from dream.cycle.scheduling.status import ScheduleStatus
     from dream.domain.report import Alarm, RunReport
     from dream.stores.waiting import WaitingCount
-
-_DREAMS: Final = frozenset({RunKind.DREAM, RunKind.PLAN})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +94,7 @@ def read_scope_status(view: ReadView, schedule: ScheduleStatus, alarm_after: int
     runs = books.runs.newest(limit=50)
     counts = {state.value: view.entries.count(EntryFilter(statuses=frozenset({state}))) for state in Status}
     interrupted = books.runs.unfinished()
-    last_run = next((run for run in runs if run.kind in _DREAMS and run.finished_at), None)
+    last_run = next((run for run in runs if run.is_over_dream), None)
     lease = view.leases.holder(DREAM_LEASE)
     return ScopeStatus(
         entries=counts,

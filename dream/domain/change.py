@@ -244,6 +244,12 @@ class JournalRow:
     scrubbed: bool
     actor: str | None = None
 
+    def __str__(self) -> str:
+        """Return it in one line for people, without what the record says."""
+        does = "makes" if self.before is None else "removes" if self.after is None else "changes"
+        what = f"{does} {self.kind.value} {self.record_id}: {self.reason}"
+        return f"#{self.number} {self.operation} ({self.pass_name}) {what}"
+
     @property
     def record_before(self) -> Record | None:
         """The record as it was; None for a turn, of which the words are not kept."""

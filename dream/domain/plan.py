@@ -36,6 +36,11 @@ class Plan:
     rows: tuple[JournalRow, ...]
     steps: tuple[tuple[str, StepDraft], ...]
 
+    def __str__(self) -> str:
+        """Return it for people, a line for each change."""
+        head = f"Plan {self.plan_id} for {self.report.scope}: {len(self.rows)} changes"
+        return "\n".join([head, *map(str, self.rows)])
+
     def to_json(self) -> dict[str, Any]:
         """Return the document that `dream plan --json` prints."""
         return {

@@ -41,6 +41,19 @@ class Stop(StrEnum):
     """The next call could exceed the tokens that all scopes together may cost in a day."""
     HOST_CALLS = "host_calls"
     """As many calls were made today as all scopes together may make."""
+    BUDGET_TOO_SMALL = "budget_too_small"
+    """A single call needs more tokens than a bound allows at all; the reason goes on with both figures."""
+
+    @classmethod
+    def of(cls, reason: str | None) -> Stop | None:
+        """Return the code that a reason begins with; None if it begins with none of these.
+
+        Example:
+            >>> Stop.of("run_budget"), Stop.of("no_work")
+            (<Stop.RUN_BUDGET: 'run_budget'>, None)
+        """
+        code = (reason or "").partition(":")[0]
+        return cls(code) if code in set(cls) else None
 
 
 class Refused(StrEnum):

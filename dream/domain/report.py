@@ -210,6 +210,17 @@ class RunReport:
             typed[name] = None if values[name] is None else from_text(values[name])
         return cls(**typed)
 
+    @property
+    def is_over_dream(self) -> bool:
+        """Whether it is a dream, by a plan or without one, that came to its end."""
+        return self.kind in {RunKind.DREAM, RunKind.PLAN} and self.finished_at is not None
+
+    @property
+    def without_room(self) -> tuple[str, ...]:
+        """A sentence for each pass that asked nothing, because the budget has no room for a single call."""
+        told = (item for item in self.passes if Stop.of(item.reason) is Stop.BUDGET_TOO_SMALL)
+        return tuple(f"{item.name} could not ask: {str(item.reason).partition(': ')[2]}." for item in told)
+
     def with_passes(self, passes: tuple[PassReport, ...], finished_at: datetime) -> RunReport:
         """Return the report of the finished run, its outcome and sums taken from *passes*."""
         return replace(
@@ -259,11 +270,13 @@ def _outcome(passes: tuple[PassReport, ...]) -> Outcome:
 
 def _spent(passes: tuple[PassReport, ...]) -> str | None:
     """Return which budget ended the run, in words; None if none did."""
-    stops = {item.reason: item.name for item in passes if item.reason in set(Stop)}
-    if not stops:
-        return None
-    stop, name = next(iter(stops.items()))
-    return f"{stop}: {name} has more to do; the next run goes on, or raise model.{_BOUNDS[Stop(stop)]}"
+    for item in passes:
+        stop = Stop.of(item.reason)
+        if stop is Stop.BUDGET_TOO_SMALL:
+            return item.reason
+        if stop is not None:
+            return f"{stop}: {item.name} has more to do; the next run goes on, or raise model.{_BOUNDS[stop]}"
+    return None
 
 
 _BOUNDS = {
@@ -356,7 +369,7 @@ def _trouble(report: RunReport) -> tuple[AlarmKind, tuple[str, ...]] | None:
     failed = tuple(item.name for item in report.passes if item.outcome is PassOutcome.FAILED)
     if failed or report.outcome is Outcome.FAILED:
         return AlarmKind.FAILED, failed
-    stopped = any(item.reason in set(Stop) for item in report.passes)
+    stopped = any(Stop.of(item.reason) for item in report.passes)
     if report.outcome is Outcome.PARTIAL and not stopped:
         return AlarmKind.FAILED, ()  # it was interrupted, and nobody went on with it
     waiting = tuple(item.name for item in report.passes if _is_stuck(item))
@@ -374,4 +387,4 @@ def _is_stuck(item: PassReport) -> bool:
         return False
     all_was_refused = bool(item.calls and item.refused)
     nothing_was_looked_at = bool(item.backlog and not item.looked_at)
-    return item.reason in set(Stop) or all_was_refused or nothing_was_looked_at
+    return Stop.of(item.reason) is not None or all_was_refused or nothing_was_looked_at

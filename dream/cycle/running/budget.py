@@ -43,8 +43,8 @@ class Budget:
     _calls: int = 0
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
-    async def set_aside(self, request: ChatRequest) -> Usage | Stop:
-        """Return what the call may cost, once that is set aside; the bound that it could exceed, if it could."""
+    async def set_aside(self, request: ChatRequest) -> Usage | str:
+        """Return what the call may cost, once that is set aside; the reason with a code of `Stop`, if it may not."""
         most = estimated(request)
         cost = most.input_tokens + most.output_tokens
         async with self._changed:
@@ -67,8 +67,17 @@ class Budget:
             self.day += Spent(1, spent)
             self._changed.notify_all()
 
-    def _exceeded(self, cost: int, of_all: Spent) -> Stop | None:
+    def _exceeded(self, cost: int, of_all: Spent) -> str | None:
         options, more = self.options, self._aside + self.kept + cost
+        tokens = {
+            "tokens_per_run": options.tokens_per_run,
+            "tokens_per_day": options.tokens_per_day,
+            "host_tokens_per_day": options.host_tokens_per_day,
+        }
+        for name, bound in tokens.items():
+            if bound is not None and bound < cost:
+                needs = f"a call needs about {cost:,} tokens, and model.{name} allows {bound:,}: raise it"
+                return f"{Stop.BUDGET_TOO_SMALL}: {needs}"
         bounds = (
             (Stop.RUN_BUDGET, options.tokens_per_run, self.run + more),
             (Stop.DAY_BUDGET, options.tokens_per_day, self.day.tokens + more),
@@ -76,7 +85,7 @@ class Budget:
             (Stop.HOST_TOKENS, options.host_tokens_per_day, of_all.tokens + more),
             (Stop.HOST_CALLS, options.host_calls_per_day, of_all.calls + self._calls + 1),
         )
-        return next((stop for stop, bound, spent in bounds if bound is not None and spent > bound), None)
+        return next((stop.value for stop, bound, spent in bounds if bound is not None and spent > bound), None)
 
 
 def spent_by_all(
@@ -100,7 +109,7 @@ def kept_for(later: Collection[str], earlier_runs: Iterable[RunReport], options:
     newest = list(islice(earlier_runs, 2))
     if not bounds or len(newest) < 2:
         return 0
-    first, second = ({one.name for one in run.passes if one.reason in set(Stop) and not one.calls} for run in newest)
+    first, second = ({one.name for one in run.passes if Stop.of(one.reason) and not one.calls} for run in newest)
     # A call at least: its prompt with the directives, and its answer.
     call = 2 * options.prompt_tokens + options.answer_tokens
     share = max(min(bounds) // (len(later) + 1), call)

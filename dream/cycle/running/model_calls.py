@@ -27,7 +27,7 @@ from dream.cycle.running.budget import Budget, estimated
 from dream.cycle.running.prompt_limits import PromptLimits, estimated_prompt
 from dream.cycle.running.run_envelope import is_paused
 from dream.domain.proposal import Refusal
-from dream.domain.reasons import Refused, Stop
+from dream.domain.reasons import Refused
 from dream.domain.rounds import Answer, NextRound, Round, RoundKind
 from dream.domain.step import Batch
 from dream.errors import NoModelError, PausedDreamError
@@ -74,7 +74,7 @@ class ModelCalls:
     in_flight: int
     forgets: Forgets
     limits: PromptLimits
-    stopped: Stop | Exception | None = None
+    stopped: str | Exception | None = None
     _doubts: list[ChatError] = field(default_factory=list[ChatError], init=False)
     _was_answered: bool = field(default=False, init=False)
     _asked: dict[RoundKind, set[str]] = field(default_factory=dict[RoundKind, set[str]], init=False)
@@ -145,7 +145,7 @@ class ModelCalls:
                     if self.stopped is not None:
                         return None
                     most = await self.budget.set_aside(asked.request)
-                    if isinstance(most, Stop):
+                    if isinstance(most, str):
                         self.stopped = self.stopped if asked.is_optional else most
                         return None
                     yields = self.parts.shares_endpoint and cancellations < _MOST_CANCELLATIONS

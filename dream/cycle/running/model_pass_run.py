@@ -16,7 +16,7 @@ from dream.cycle.running.model_calls import AnsweredBatch, Exchange, ModelCalls
 from dream.cycle.running.pass_run import PassRun, elapsed
 from dream.cycle.running.prompt_limits import PromptLimits
 from dream.domain.proposal import Proposal, Refusal, Work
-from dream.domain.reasons import WAITS_FOR_QUEUE, Refused, Stop
+from dream.domain.reasons import WAITS_FOR_QUEUE, Refused
 from dream.domain.report import RunKind
 from dream.domain.rounds import Round
 from dream.domain.step import Batch, Packing, StepDraft, StepReport, WaitingExchange
@@ -341,7 +341,7 @@ class ModelPassRun(PassRun):
         packed = next((step.report.backlog for step in self.steps if step.report.packed), 0)
         waiting = await self.parts.storage.read(self.scope, self._waiting)
         again = sum(len(step.report.reopened) for step in self.steps)
-        report = StepReport(stopped=stopped.value if isinstance(stopped, Stop) else None)
+        report = StepReport(stopped=stopped if isinstance(stopped, str) else None)
         proposal = Proposal(backlog=packed + len(members) + again + waiting)
         await self.commit(StepDraft(proposal=proposal, reopen=members, report=report))
 

@@ -141,7 +141,7 @@ def read_schedule_status(view: ReadView, planner: Planner, around: ForegroundLoa
         work=found.state.work,
         requested_at=found.state.requested_at,
         failures=found.state.failures,
-        warnings=(*_warnings(options, found, view), *_obstacles(found, asked.obstacle)),
+        warnings=(*_warnings(options, found, view), *_obstacles(found, asked.obstacle), *_without_room(view)),
     )
 
 
@@ -167,6 +167,12 @@ def _warnings(options: DreamOptions, found: Schedule, view: ReadView) -> list[st
         if isinstance(trigger, Threshold) and (found.explicit_entries or not is_read):
             said += _about_threshold(trigger, found, view)
     return said
+
+
+def _without_room(view: ReadView) -> list[str]:
+    """Return which passes asked nothing in the last dream, because the budget has no room for a single call."""
+    last = next((run for run in dream_stores(view).runs.newest(limit=20) if run.is_over_dream), None)
+    return [] if last is None else list(last.without_room)
 
 
 def _obstacles(found: Schedule, obstacle: str | None) -> list[str]:

@@ -34,7 +34,7 @@ from dream.cycle.documents.files import read_whole
 from dream.domain.candidate import PromotionStanding
 from dream.domain.finding import Finding, FindingLevel
 from dream.domain.reasons import Refused
-from dream.domain.report import Alarm
+from dream.domain.report import Alarm, RunReport
 from dream.errors import UnsupportedStorageError
 from dream.interfaces.cli.render.followed import followed_sentence
 from dream.interfaces.cli.render.status import MAKE_ROOM, no_room
@@ -124,7 +124,9 @@ async def _records(host: Host, scope: Scope) -> AsyncGenerator[Finding]:
     yield await asyncio.to_thread(_secrets, await host.storage.read(scope, _newest))
     dreams = host.for_scope(scope).dreams
     yield _promotion(await dreams.promotion(limit=0))
-    yield _alarm((await dreams.status()).alarm)
+    status = await dreams.status()
+    yield _alarm(status.alarm)
+    yield _budget(status.last_run)
 
 
 async def _each(host: Host, scopes: Sequence[Scope]) -> AsyncGenerator[Finding]:
@@ -357,6 +359,13 @@ def _secrets(found: Sequence[MemoryEntry]) -> Finding:
     named = ", ".join(held[:_SHOWN]) + (" and others" if len(held) > _SHOWN else "")
     detail = f"{len(held):,} of {looked} seem to hold a password, a key or the like ({named})"
     return Finding("secrets", FindingLevel.NOTE, detail, "`dream forget ID` deletes one; then change what it told")
+
+
+def _budget(last: RunReport | None) -> Finding:
+    told = () if last is None else last.without_room
+    if not told:
+        return Finding("budget", FindingLevel.FINE, "the last dream had room for its calls")
+    return Finding("budget", FindingLevel.WRONG, " ".join(told).rstrip("."))
 
 
 def _alarm(alarm: Alarm | None) -> Finding:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from enum import IntEnum
-from typing import cast
+from typing import Final, cast
 
 from cyclopts import CycloptsError, UnknownCommandError, UnknownOptionError, UnusedCliTokensError
 
@@ -82,6 +82,10 @@ def _sentence(error: BaseException) -> str:
     return f"Something unexpected happened ({what}): run it again with --debug and report what that shows."
 
 
+_INSTEAD: Final = {"dream backup": "name the folder for the copy by --to"}
+"""What is said of an argument too many of some commands."""
+
+
 def _usage(error: CycloptsError) -> str:
     chain = " ".join(("dream", *(error.command_chain or ())))
     tokens = error.unused_tokens or [""]
@@ -89,7 +93,8 @@ def _usage(error: CycloptsError) -> str:
         meant = "".join(f", perhaps you mean {one}" for one in _near(tokens[0], error.command_chain or ()))
         said = f"There is no command {tokens[0]!r}{meant}"
     elif isinstance(error, UnusedCliTokensError):
-        said = f"{tokens[0]!r} is one argument too many; a text of several words is put in quotes"
+        hint = _INSTEAD.get(chain, "a text of several words is put in quotes")
+        said = f"{tokens[0]!r} is one argument too many; {hint}"
     elif isinstance(error, UnknownOptionError):
         word = error.token.keyword or error.token.value
         known = {*EVERYWHERE, *(name for one in error.argument_collection if one.parse for name in one.names)}

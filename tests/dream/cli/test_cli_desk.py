@@ -3,11 +3,12 @@ import sys
 from datetime import datetime, timedelta
 
 import pytest
-from commandline import CommandLine
+from commandline import CommandLine, copies_file
 
 from agentcore.domain.scope import Scope
 from dream.domain.report import Outcome, PassOutcome, PassReport, RunReport
 from dream.interfaces.cli.render.reports import passes_lines
+from dream.interfaces.cli.screen import Screen
 
 TEA = "Ana drinks green tea from Kyoto every morning before work"
 ALSO_TEA = "Every morning before work Ana drinks green tea from Osaka"
@@ -92,6 +93,25 @@ def test_a_shell_can_complete_commands(cli: CommandLine, shell: str):
 def test_proposals_are_walked_through_at_a_terminal_alone(cli: CommandLine):
     remembered(cli, TEA)
     assert "use `dream review list`" in cli("review", "all").complaint
+
+
+def test_an_unknown_key_is_told_which_keys_there_are_and_asked_again(cli: CommandLine, monkeypatch: pytest.MonkeyPatch):
+    cli.good("import", copies_file(cli.data.parent))
+    cli.good("run", "--propose", "--pass", "exact-fold")
+    answers = iter(["zebra", "q"])
+    monkeypatch.setattr(Screen, "has_person", True)
+    monkeypatch.setattr(Screen, "ask", lambda _screen, _question: next(answers))
+    assert "There is no key 'z': press one of y, n, s, q" in cli("review", "all").err
+    assert len(cli.json("review", "list")["proposals"]) == 1
+
+
+def test_what_is_done_twice_or_with_nothing_is_refused_in_words(cli: CommandLine):
+    tea, also = remembered(cli, TEA, ALSO_TEA)
+    assert "write a path such as people/ana" in cli("edit", tea, "--category", "").complaint
+    cli.good("merge", tea, also)
+    again = cli("merge", tea, also).complaint
+    assert f"The entry {also} is archived, and {tea} took its place; restore it first" in again
+    assert "name the folder for the copy by --to" in cli("backup", "copy.db").complaint
 
 
 def a_report(*passes: PassReport) -> RunReport:

@@ -183,7 +183,7 @@ def test_a_run_that_only_asked_says_what_it_asked_and_is_undone_once(cli: Comman
     run_id = cli.json("run", "--pass", "near-duplicates")["run_id"]
     assert "1. the same words" in cli.good("show", run_id)
     for told in (cli.good("show", run_id), cli.good("show", run_id[:6])):
-        assert "0 records changed, 1 question asked;" in told
+        assert "Nothing changed, 1 question waits for you;" in told
         assert "It asked 1 question:" in told
         assert "Nothing was changed." not in told
         assert f"undo {run_id}" in told

@@ -1,6 +1,7 @@
 """The engine beneath passes that ask a model: what it asks, pays for, defers and takes up again."""
 
 import asyncio
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -176,8 +177,11 @@ async def test_a_server_that_is_gone_fails_the_pass_keeps_what_was_answered_and_
 async def test_a_budget_of_zero_ends_the_run_cleanly_and_asks_nothing(world: World):
     one = with_model(world, saying("yes"), tokens_per_run=0)
     report = await one.run_passes(Curious(EIGHT))
-    assert (report.outcome, report.passes[0].reason, report.passes[0].calls) == (Outcome.PARTIAL, "run_budget", 0)
-    assert "model.tokens_per_run" in str(report.reason)
+    assert (report.outcome, report.passes[0].calls) == (Outcome.PARTIAL, 0)
+    told = r"a call needs about [\d,]+ tokens, and model.tokens_per_run allows 0: raise it"
+    assert re.fullmatch(f"budget_too_small: {told}", str(report.reason))
+    (warning,) = (await one.dreams.explain()).warnings
+    assert re.fullmatch(f"curious could not ask: {told}[.]", warning)
     assert report.passes[0].backlog == 8
     assert len((await curious(with_model(world, saying("yes")), *EIGHT)).notes["answers"]) == 8
 

@@ -48,8 +48,13 @@ async def test_a_plan_is_the_journal_of_the_run_that_follows(world: World):
     await fill(world)
     plan = await world.dreams.plan()
     run = await world.dreams.run()
-    assert planned(plan) == [as_planned(row) for row in await world.dreams.diff(run.run_id)]
+    rows = await world.dreams.diff(run.run_id)
+    assert planned(plan) == [as_planned(row) for row in rows]
     assert told(plan.report) == told(run)
+    head, *lines = str(plan).splitlines()
+    assert head == f"Plan {plan.plan_id} for {world.scope}: {len(rows)} changes"
+    assert lines == [str(row) for row in rows]
+    assert lines[0].startswith(f"#1 {rows[0].operation} ({rows[0].pass_name}) ")
 
 
 async def test_applying_a_plan_ends_where_the_run_would_have_ended(world: World):

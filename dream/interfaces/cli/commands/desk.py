@@ -127,11 +127,15 @@ async def edit(
 
     Raises:
         MissingSettingError: nothing is changed.
+        InvalidOptionsError: the category is empty.
     """
     changes = MemoryChanges()
     if text is not None:
         changes["content"] = text
     if category is not None:
+        if not category.strip():
+            allowed = "write a path such as people/ana, or general for none"
+            raise InvalidOptionsError(field="--category", value=category, allowed=allowed)
         changes["category"] = category
     if tags is not None:
         changes["tags"] = tags

@@ -98,7 +98,7 @@ async def export(
         session: Whose memory.
 
     Raises:
-        InvalidOptionsError: the file exists, and nobody said that it is to be overwritten.
+        InvalidOptionsError: the file is a folder, or exists, and nobody said that it is to be overwritten.
         ConflictingOptionsError: scopes were named beside a peer, whose scopes are all that are about them.
         MissingSettingError: one of the two was given without the other, or no folder for several scopes.
     """
@@ -130,6 +130,9 @@ async def export(
 
 
 def _refuse_to_overwrite(files: Sequence[Path], *, force: bool) -> None:
+    folder = next((one for one in files if one.is_dir()), None)
+    if folder is not None:
+        raise InvalidOptionsError(field="--output", value=str(folder), allowed="it is a folder: name a file in it")
     there = next((one for one in files if one.is_file()), None)
     if there is not None and not force:
         allowed = "it exists: give --force to overwrite it, or name another"

@@ -1,7 +1,7 @@
 """Runs `dream review list`, `show`, `approve` and `reject`."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Final
 
 from cyclopts import Parameter
 
@@ -15,6 +15,9 @@ from dream.interfaces.cli.session import Access, CliSession, CommandSession
 
 PassName = Annotated[str | None, Parameter(name="--pass")]
 Everything = Annotated[bool, Parameter(name="--all", negative="")]
+
+_QUESTION: Final = "Have it made? [y]es, [n]o, [s]kip, [q]uit:"
+_KEYS: Final = ("y", "n", "s", "q")
 
 
 async def list_(*, pass_name: PassName = None, session: CliSession) -> None:
@@ -49,7 +52,10 @@ async def walk(*, pass_name: PassName = None, session: CliSession) -> None:
         for proposal in await dreams.proposals(pass_name=pass_name):
             entries = await named_entries(host, session, None, proposal.rows)
             session.screen.print(proposal_lines(session, proposal, entries))
-            answer = session.screen.ask("Have it made? [y]es, [n]o, [s]kip, [q]uit:")[:1]
+            answer = session.screen.ask(_QUESTION)[:1]
+            while answer not in {"", *_KEYS}:
+                session.screen.warn(f"There is no key {answer!r}: press one of {', '.join(_KEYS)}, and Enter.")
+                answer = session.screen.ask(_QUESTION)[:1]
             if answer in {"", "q"}:
                 break
             if answer in {"y", "n"}:

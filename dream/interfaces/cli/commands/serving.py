@@ -98,6 +98,8 @@ async def mcp(
         session: Whose memory.
     """
     serve_stdio = _needs_extra("mcp", _stdio_server)
+    if session.screen.has_person:
+        session.screen.tell(Line("Waiting for a client on stdin: an agent starts this command itself. Ctrl-C ends it."))
     with acting_as(HOST), logged_to_stderr(log_level):
         async with session.host(
             Access.CREATE, chat=session.chat(), embedder=session.embedder(), in_background=True

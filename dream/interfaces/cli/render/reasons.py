@@ -117,6 +117,7 @@ _WORDS = {
     Stop.DAY_BUDGET: "the tokens of the day are used up; the first run of tomorrow goes on",
     Stop.DAY_CALLS: "the calls of the day are used up; the first run of tomorrow goes on",
     Stop.HOST_TOKENS: "all scopes together used up the tokens of the day; the first run of tomorrow goes on",
+    Stop.BUDGET_TOO_SMALL: "the budget has no room for a single call, today or tomorrow",
     Stop.HOST_CALLS: "all scopes together used up the calls of the day; the first run of tomorrow goes on",
     Deferral.LEASE_HELD: "another process is dreaming on this scope; run again when it is done",
     Deferral.PAUSED: "the dreams of this scope are paused",

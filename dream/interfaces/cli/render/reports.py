@@ -167,8 +167,10 @@ def _head(report: RunReport, width: int, asked: int, *, is_running: bool) -> Lin
     ended = "under way" if is_running else f"{report.outcome.value}{reason}"
     title = f"{what} {report.run_id} on {report.scope}: {ended}{resumed}"
     yield from paragraph(title, width, rest="  ", tone=Tone.TITLE)
-    asking = f", {counted(asked, 'question')} asked" if asked else ""
-    yield from paragraph(f"{amount(report)}{asking}; as of {when(report.as_of)}{_seconds(report)}.", width)
+    asking = f"{counted(asked, 'question waits', 'questions wait')} for you" if asked else ""
+    changed = "nothing changed" if asked and not report.changes and not report.purged else amount(report)
+    what = ", ".join(filter(None, (changed, asking)))
+    yield from paragraph(f"{what[0].upper()}{what[1:]}; as of {when(report.as_of)}{_seconds(report)}.", width)
 
 
 def amount(report: RunReport) -> str:

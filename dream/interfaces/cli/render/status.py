@@ -46,7 +46,7 @@ def next_rows(standing: ScheduleStatus) -> list[tuple[str, str]]:
 def standing_lines(session: CommandSession, standing: ScheduleStatus) -> Lines:
     """Yield when a scope dreams next, and every gate with what it measured and what it needs."""
     width = session.screen.width
-    yield Line(f"{standing.scope}: {_next(standing)}", Tone.TITLE)
+    yield from paragraph(f"The next dream of {standing.scope}: {_next(standing)}", width, rest="  ", tone=Tone.TITLE)
     rows = [_row(gate) for gate in standing.decision.gates]
     yield from table(rows, width)
     for warning in standing.warnings:
