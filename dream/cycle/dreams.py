@@ -177,7 +177,12 @@ class Dreams(DreamRecords):
         return HostFleet(self._host_parts, self._shared)
 
     async def schedule(
-        self, scope: Scope | None = None, *, observer: str | None = None, observed: str | None = None
+        self,
+        scope: Scope | None = None,
+        *,
+        observer: str | None = None,
+        observed: str | None = None,
+        when_quiet: bool = False,
     ) -> DreamRequest:
         """Ask for a dream soon: whichever host watches the scope begins it within a minute, once nobody is served.
 
@@ -188,8 +193,9 @@ class Dreams(DreamRecords):
             scope: Whose memory; this one's by default.
             observer: Who remembers, in the same workspace; that of the scope by default.
             observed: Whom the memory is about; that of the scope by default.
+            when_quiet: Begin once nobody has said or stored anything there for ten minutes; what comes puts it off.
         """
-        request = await self._schedule_facade.request(self._named(scope, observer, observed))
+        request = await self._schedule_facade.request(self._named(scope, observer, observed), when_quiet=when_quiet)
         if self.service is not None:
             self.service.wake()
         return request

@@ -36,7 +36,7 @@ _NUMBERS = ("failures", "explicit_seen", "began_with", "reads_failed")
 
 _SHARED = (
     *("work", "last_attempt_at", "last_success_at", "problem", "used_until", "armed", "scheduled_runs"),
-    *("requested_at", "read_at", "reads_failed", "version"),
+    *("requested_at", "waits_for_quiet", "read_at", "reads_failed", "version"),
 )
 """What a row keeps under the names of `ScheduleState`."""
 
@@ -61,6 +61,7 @@ class StoredState:
     armed: datetime | None = None
     scheduled_runs: tuple[datetime, ...] = ()
     requested_at: datetime | None = None
+    waits_for_quiet: bool = False
     explicit_seen: int = 0
     began_with: int = 0
     is_running: bool = False
@@ -82,6 +83,7 @@ def encode_state(state: StoredState) -> str:
             **{name: getattr(state, name) for name in _NUMBERS},
             "scheduled_runs": [to_micros(run) for run in state.scheduled_runs],
             "is_running": state.is_running,
+            "waits_for_quiet": state.waits_for_quiet,
             "problem": state.problem,
         }
     )
@@ -103,6 +105,7 @@ def decode(text: str) -> StoredState:
         ),
         scheduled_runs=tuple(from_micros(run) for run in values["scheduled_runs"]),
         is_running=values["is_running"],
+        waits_for_quiet=values.get("waits_for_quiet", False),
         problem=values.get("problem"),  # rows of earlier versions have none
         **known,
     )

@@ -309,6 +309,8 @@ def quiet_gate(situation: TriggerState) -> Gate:
     return Gate(GateName.QUIET_HOURS, end <= now, value=value, threshold=hours, until=end if end > now else None)
 
 
+QUIET: Final = timedelta(minutes=10)
+"""How long nobody has said or stored anything when a run begins that was asked for in a quiet moment."""
 _AHEAD: Final = timedelta(days=1)
 _PASSING: Final = (GateName.LEASE, GateName.BUSY, GateName.BUDGET, GateName.BACK_OFF)
 _NEVER_FAR_AHEAD: Final = (
@@ -375,6 +377,9 @@ def _manual(situation: TriggerState, standing: tuple[Gate, ...]) -> Decision:
     at = state.requested_at
     has_broken_off = at is not None and state.last_attempt_at is not None and state.last_attempt_at >= at
     gates = (*standing, back_off_gate(situation, tolerated=0)) if has_broken_off else standing
+    if state.waits_for_quiet and at is not None:
+        gates = (*gates, _waited(GateName.IDLE, situation.now, situation.active_at, QUIET))
+        at = max(at, situation.active_at + QUIET)
     return _decision(TriggerDecision(at=at, reason=Reason.MANUAL, gates=()), situation, gates)
 
 

@@ -109,6 +109,7 @@ class ScheduleState:
         armed: The window that came due while a service watched, and still waits; `CatchUp.SKIP` does not skip it.
         scheduled_runs: When the scheduled runs of the last two days began that did not fail, the oldest first.
         requested_at: When a manual run was asked for that has not ended yet; None if none is pending.
+        waits_for_quiet: Whether that run is to begin once the scope has been quiet for `QUIET`.
         dreaming: Whether the scope dreams at all.
         learning: Whether memories are made of what is said; without that there are no dreams.
         is_paused: Whether a person paused the scope.
@@ -139,6 +140,7 @@ class ScheduleState:
     armed: datetime | None = None
     scheduled_runs: tuple[datetime, ...] = ()
     requested_at: datetime | None = None
+    waits_for_quiet: bool = False
     dreaming: Switch = field(default=Switch())
     learning: Switch = field(default=Switch())
     is_paused: bool = False
@@ -267,9 +269,12 @@ def skipped(state: ScheduleState, missed: Missed) -> ScheduleState:
     return replace(state, used_until=_later(state.used_until, missed.last))
 
 
-def requested(state: ScheduleState, now: datetime) -> ScheduleState:
-    """Ask for a manual run; a request that is pending already stays as it is."""
-    return state if state.requested_at is not None else replace(state, requested_at=now)
+def requested(state: ScheduleState, now: datetime, *, when_quiet: bool = False) -> ScheduleState:
+    """Ask for a manual run; a request that is pending already stays as it is, unless this one is more urgent."""
+    is_urgent = state.waits_for_quiet and not when_quiet
+    if state.requested_at is not None and not is_urgent:
+        return state
+    return replace(state, requested_at=now, waits_for_quiet=when_quiet)
 
 
 def started(state: ScheduleState, now: datetime) -> ScheduleState:

@@ -17,7 +17,7 @@ from dream.stores.fleet import ScheduleTerms
 from dream.stores.schedules import ANYTHING_NEW, INTERRUPTED_RUN
 from dream.triggers import PassWork, Reason, SwitchSource, decide, settled
 from dream.triggers.local_time import machine_zone
-from dream.triggers.schedule_state import armed, broken, failed, given_up, skipped, started, succeeded
+from dream.triggers.schedule_state import armed, broken, failed, given_up, requested, skipped, started, succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -172,7 +172,7 @@ class Planner:
         planned_by = self.terms_of(found.state.scope).options_hash
         found = replace(found, state=replace(settled(found.state, now), options_hash=planned_by))
         if found.was_asked_for_and_died:  # whoever asked for it is no less served than the schedule
-            found = replace(found, state=replace(found.state, requested_at=found.state.requested_at or now))
+            found = replace(found, state=requested(found.state, now))
         decision = self.decide(found, now, around)
         state = found.state
         if decision.missed is not None and decision.missed.is_skipped:
@@ -328,8 +328,8 @@ class ManualBooking(Booking):
 
     def _admit(self, found: Schedule, now: datetime) -> None:
         refuse_switched_off(found)
-        # Nobody else need go on with a run whose process died: this one does.
-        asked_at = None if found.is_running else found.state.requested_at
+        # Nobody else need go on with a run whose process died, nor wait for a quiet moment: this one does not.
+        asked_at = None if found.is_running or found.state.waits_for_quiet else found.state.requested_at
         if asked_at is not None and timedelta() <= now - asked_at < REQUEST_STANDS:
             detail = "a dream was asked for and begins within a minute where a host is running"
             raise NotAdmittedError(reason=f"{Deferral.ALREADY_PENDING}: {detail}")

@@ -250,14 +250,15 @@ class ScheduleFacade:
         lease = self._levels.of(scope).lease
         return ManualBooking(planner=self.planner, lease=lease, trigger=Reason.MANUAL, is_whole=is_whole)
 
-    async def request(self, scope: Scope) -> DreamRequest:
-        """Ask for a dream, to be begun by whichever host watches the scope."""
+    async def request(self, scope: Scope, *, when_quiet: bool = False) -> DreamRequest:
+        """Ask for a dream, to be begun by whichever host watches the scope, at once or in a quiet moment."""
 
         def ask(unit: UnitOfWork) -> DreamRequest:
             schedules = dream_stores(unit).schedules
             found = schedules.mine(self.planner.terms_of(scope))
             state = found.state
-            if state.requested_at is not None:
+            asking = requested(state, unit.now, when_quiet=when_quiet)
+            if asking is state:
                 return DreamRequest(scope=scope, requested_at=state.requested_at, reason=Deferral.ALREADY_PENDING)
             if state.lease_until is not None:
                 return DreamRequest(scope=scope, requested_at=None, reason=Deferral.LEASE_HELD)
@@ -266,7 +267,7 @@ class ScheduleFacade:
             except NotAdmittedError as error:
                 return DreamRequest(scope=scope, requested_at=None, reason=error.reason)
             # Due from now on: a service that goes from one timed dream to the next sees it without planning anew.
-            asked = replace(found, state=requested(state, unit.now), due_at=unit.now, reason=Reason.MANUAL)
+            asked = replace(found, state=asking, due_at=unit.now, reason=Reason.MANUAL)
             schedules.save([asked])
             unit.activity.notify()
             return DreamRequest(scope=scope, requested_at=unit.now, reason=None)

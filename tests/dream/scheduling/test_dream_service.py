@@ -127,6 +127,25 @@ async def test_a_request_is_taken_up_at_once_and_uses_no_slot(stage: Stage):
         assert (await stage.dreams.schedule()).is_taken
 
 
+async def test_a_request_for_a_quiet_moment_waits_for_one_and_an_urgent_one_for_none(stage: Stage):
+    async with stage.watched(enabled=False) as watched:
+        await stage.say()
+        assert (await stage.dreams.schedule(when_quiet=True)).is_taken
+        assert not (await stage.dreams.schedule(when_quiet=True)).is_taken
+        assert "idle" in [gate.name for gate in (await stage.dreams.explain()).waits_for]
+        await watched.go_on(8 * MINUTE)
+        await stage.say("We moved again.")
+        await watched.go_on(9 * MINUTE)
+        assert stage.ran() == []
+        await watched.go_on(2 * MINUTE)
+        assert stage.ran() == ["manual 18"]
+        await stage.say("And again.")
+        await stage.dreams.schedule(when_quiet=True)
+        assert (await stage.dreams.schedule()).is_taken
+        await watched.go_on(MINUTE)
+        assert len(stage.ran()) == 2
+
+
 async def test_a_request_that_nobody_takes_up_does_not_keep_people_from_running(stage: Stage):
     await stage.learn("Ana likes tea.")
     assert (await stage.dreams.schedule()).is_taken

@@ -1,6 +1,8 @@
 """Runs `dream switch`, `schedule` and `unschedule`."""
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
+
+from cyclopts import Parameter
 
 from agentcore.domain.temporal import to_text
 from dream.interfaces.cli.exit_codes import Exit
@@ -51,15 +53,17 @@ def _worded(state: str) -> str:
     return "as the wider level says" if state == "inherit" else state
 
 
-async def schedule(*, session: CliSession) -> Exit:
+async def schedule(*, when_quiet: Annotated[bool, Parameter(negative="")] = False, session: CliSession) -> Exit:
     """Ask for a dream soon: a host that watches the scope begins it within a minute, once nobody is served.
 
     Args:
+        when_quiet: Begin once nobody has said or stored anything there for ten minutes; what comes puts it off.
         session: Whose memory.
     """
     async with session.host(Access.CHANGE) as host:
-        request = await host.for_scope(session.scope).dreams.schedule()
-    taken = f"A dream of {session.scope} is asked for; a host or `dream serve` begins it within a minute."
+        request = await host.for_scope(session.scope).dreams.schedule(when_quiet=when_quiet)
+    begins = "once the scope has been quiet for ten minutes" if when_quiet else "within a minute"
+    taken = f"A dream of {session.scope} is asked for; a host or `dream serve` begins it {begins}."
     at = "" if request.requested_at is None else f", asked for at {to_text(request.requested_at)}"
     session.screen.show(
         request.to_json,
