@@ -242,10 +242,11 @@ class Runner:
         await self._parts.storage.write(scope, leave)
 
     def _selected(self, passes: Collection[str] | None) -> tuple[str, ...]:
-        unknown = sorted(set(passes or ()) - set(self.pass_names))
+        named = {passes} if isinstance(passes, str) else set(passes or ())
+        unknown = sorted(named - set(self.pass_names))
         if unknown:
             raise UnknownPassError(name=unknown[0], known=self.pass_names)
-        return tuple(name for name in self.pass_names if passes is None or name in passes)
+        return tuple(name for name in self.pass_names if passes is None or name in named)
 
     async def _interrupted(self, scope: Scope) -> _RunState | None:
         """Return the run to go on with; those too old are closed as partial."""

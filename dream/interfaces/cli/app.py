@@ -157,6 +157,7 @@ def build_app() -> App:
         name="dream",
         help="An agent's memory that looks after itself: see, plan, run, explain and undo its dreams.",
         version=_version,
+        default_parameter=Parameter(show_default=_default_text),
         group_commands=Group("Commands", sort_key=1),
         **_QUIET,
     )
@@ -175,6 +176,11 @@ def _group(app: App, name: str, place: int) -> App:
     if name not in app:
         app.command(App(name=name, help=GROUPS[name], sort_key=place, group_commands=Group("Commands"), **_QUIET))
     return app[name]
+
+
+def _default_text(value: object) -> str | None:
+    """Return what a default is called in help; None for nothing, and for a flag, whose name says it."""
+    return None if value is None or isinstance(value, bool) else str(value)
 
 
 def _version() -> str:

@@ -94,6 +94,12 @@ def test_each_option_and_argument_says_what_it_is(name: str):
         assert argument.parameter.help or not argument.parse, argument.name
 
 
+def test_the_help_names_defaults_of_values_and_none_of_flags(cli: CommandLine):
+    told = cli.bare("promote", "--help").out
+    assert "[default: 10]" in told
+    assert {"False", "True", "None"}.isdisjoint(told.replace("]", " ").split())
+
+
 def test_the_version_is_told(cli: CommandLine):
     assert cli.bare("--version").out.strip()
 

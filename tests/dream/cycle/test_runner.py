@@ -121,11 +121,14 @@ async def test_without_a_memory_the_passes_that_need_it_are_skipped(world: World
     assert {one.reason for one in report.passes[:4]} == {"no_work", "missing: memory"}
 
 
-@pytest.mark.parametrize("asked", [["nonsense"], ["exact-fold", "nonsense"], "exact-fold"])
+@pytest.mark.parametrize("asked", [["nonsense"], ["exact-fold", "nonsense"], "nonsense"])
 async def test_a_pass_that_does_not_exist_is_refused_before_anything_happens(world: World, asked: Sequence[str]):
-    with pytest.raises(UnknownPassError, match="choose among retention, exact-fold"):
+    with pytest.raises(UnknownPassError, match="no pass 'nonsense': choose among retention, exact-fold"):
         await world.dreams.run(passes=asked)
     assert await world.dreams.runs() == []
+    assert [
+        one.name for one in (await world.dreams.run(passes="exact-fold")).passes if one.reason != "not_requested"
+    ] == ["exact-fold"]
 
 
 async def test_a_failing_pass_ends_neither_the_run_nor_what_it_had_done(world: World):
