@@ -442,10 +442,7 @@ class Dreams(DreamRecords):
         return await self._parts.storage.read(self._scope, lambda view: read_scope_status(view, schedule, after))
 
     async def pause(self) -> bool:
-        """Stop dreams of the scope, in every process, until `resume`; return whether one is under way.
-
-        That one stops at its next step: what it did stands, and the next one after `resume` goes on with it.
-        """
+        """Stop dreams of the scope, in every process, until `resume`; tell whether one is under way, and stops."""
         await self._parts.storage.write(self._scope, lambda unit: _pause(unit, "true"))
         return await self._parts.storage.read(self._scope, lambda view: view.leases.holder(DREAM_LEASE) is not None)
 
