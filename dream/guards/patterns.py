@@ -11,17 +11,17 @@ V = TypeVar("V")
 
 WORD_ROOM: Final = 200_000
 """Room for words, in characters: as many as a large vocabulary has."""
-TEXT_ROOM: Final = 200_000
+TEXT_ROOM: Final = 500_000
 """Room for texts, in characters: as many as the batches under way hold."""
 
-_SHARE: Final = 50
+_SHARE: Final = 10
 
 
 class TextCache(dict[str, V], Generic[V]):
     """Answers of a pure function of a text, by text; lives as long as the process, and holds no more than it has room.
 
     A guard compares each text with several others, and they say most of their words again and again. When its room is
-    full it starts afresh; a text that would take more than a fiftieth of it is never kept. May be shared by threads.
+    full it starts afresh; a text that would take more than a tenth of it is never kept. May be shared by threads.
 
     Args:
         find: The function. What it returns must not be changed by anybody.
