@@ -398,7 +398,8 @@ def _active(view: ReadView, entry_id: str) -> MemoryEntry:
 
 def _asked(view: ReadView, question: Question) -> AskedQuestion:
     found = {entry.id: entry for entry in view.entries.get_many(question.member_ids)}
-    return AskedQuestion(question, tuple(found[one] for one in question.member_ids if one in found))
+    claims = view.claims.get_many([ref.id for ref in question.members if ref.kind is SourceKind.CLAIM])
+    return AskedQuestion(question, tuple(found[one] for one in question.member_ids if one in found), tuple(claims))
 
 
 def _question(view: ReadView, prefix: str) -> Question:

@@ -1,4 +1,4 @@
-"""Shows a question with the entries that it is about, and by which words these differ."""
+"""Shows a question with the entries and claims that it is about, and by which words these differ."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from agentcore.domain.records import entry_json, to_image
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agentcore.domain.claim import Claim
     from agentcore.domain.memory import MemoryEntry
     from agentcore.domain.question import Question
 
@@ -28,20 +29,23 @@ class AskedQuestion:
         question: The question.
         members: The entries it is about, in the order of the question, retired ones too; those that are gone are
             missing.
+        claims: The claims it is about, likewise.
     """
 
     question: Question
     members: tuple[MemoryEntry, ...]
+    claims: tuple[Claim, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values: the question's image, with its members whole."""
         members = [entry_json(entry) for entry in self.members]
-        return {**to_image(self.question), "members": members, "differ_in": self.differ_in}
+        claims = [to_image(claim) for claim in self.claims]
+        return {**to_image(self.question), "members": members, "claims": claims, "differ_in": self.differ_in}
 
     @property
     def differ_in(self) -> str | None:
         """The words by which its members differ, as far as they still live; None where they differ altogether."""
-        return differing_words([entry.content for entry in self.members])
+        return differing_words([*(entry.content for entry in self.members), *(claim.quote for claim in self.claims)])
 
     @property
     def text(self) -> str:

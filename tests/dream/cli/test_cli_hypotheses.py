@@ -23,6 +23,8 @@ def test_a_person_sees_a_guess_confirms_it_and_takes_that_back(cli: CommandLine,
     name = found["dream_id"][:8]
     assert "unproven" in cli.good("hypotheses", "list", "--state", "proposed")
     assert "rarity=" in cli.good("hypotheses", "show", name)
+    assert name not in cli.good("recall", "beehives")
+    assert f"Related guesses, unproven:\n{name}" in cli.good("recall", "beehives", "--related-dreams", "1")
     told = cli.good("hypotheses", "resolve", name, "promote_candidate", "--feedback", "Ana lives in Porto.")
     assert "promoted, nothing speaks against it" in told
     assert "It is promoted already" in cli.good(
@@ -36,9 +38,26 @@ def test_a_person_sees_a_guess_confirms_it_and_takes_that_back(cli: CommandLine,
     assert "1  undecided" in cli.good("reflect")
 
 
+def test_a_person_takes_a_claim_through_its_gate_and_answers_what_it_asks(cli: CommandLine):
+    for place in ("Acme", "Globex"):
+        cli.good("remember", f"Ana works at {place}.")
+        entry = cli.json("recall", place)["hits"][0]["entry"]["id"]
+        cli.good("claims", "assert", "Ana", "works_at", place, "--source", f"entry:{entry}")
+        claim = next(one["id"] for one in cli.json("claims")["claims"] if one["object"] == place)
+        assert "entailed" in cli.good("claims", "verify", claim[:8])
+        assert ("asked" in cli.good("claims", "promote", claim[:8])) == (place == "Globex")
+    asked = cli.good("questions")
+    assert f"keep {claim[:8]}" in asked
+    assert "distinct" not in asked
+    question = cli.json("questions")["questions"][0]["id"]
+    assert '"Ana works at Globex."' in cli.good("answer", question[:8], "keep", claim[:8])
+
+
 def test_what_is_missing_is_said_in_a_sentence(cli: CommandLine):
     cli.good("remember", HIVES)
     assert "write show ID" in cli("hypotheses", "show").complaint
     assert "none in this scope" in cli("hypotheses", "show", "nothing").complaint
     assert "write verify ID" in cli("claims", "verify").complaint
+    assert "write assert SUBJECT" in cli("claims", "assert", "Ana", "works_at", "Acme").complaint
+    assert "give 0 to 20" in cli("recall", "Ana", "--related-dreams", "21").complaint
     assert "write reinforce" in cli("hypotheses", "resolve", "nothing").complaint

@@ -225,6 +225,8 @@ async def test_a_conflict_asks_and_the_person_answers(world: World, keep: str):
     (asked,) = await world.dreams.desk.questions()
     old = first.claims[0].fact
     assert old is not None
+    assert [asked.members[0].id, asked.claims[0].id] == [old.id, step.claim.id]
+    assert (asked.differ_in, asked.to_json()["claims"][0]["id"]) == ("Globex / Acme", step.claim.id)
     asking = await world.export()
     answered = await world.dreams.desk.answer(asked.question.id, keep=step.claim.id if keep == "claim" else old.id)
     claim = await world.dreams.claims.get(step.claim.id)

@@ -10,37 +10,45 @@ from dream.interfaces.cli.session import Access, CliSession
 
 
 async def claims(
-    action: Literal["list", "verify", "promote", "reject"] = "list",
-    claim: str | None = None,
+    action: Literal["list", "assert", "verify", "promote", "reject"] = "list",
     /,
-    *,
+    *claim: str,
+    source: str | None = None,
     why: str | None = None,
     session: CliSession,
 ) -> None:
-    """List claims, hold one against its words, let one pass its gate, or refuse one.
+    """List claims, take one from a memory, hold one against its words, let one pass its gate, or refuse one.
 
     Args:
-        action: `list`, `verify`, `promote` or `reject`.
-        claim: Its id, or the beginning of it.
+        action: `list`, `assert`, `verify`, `promote` or `reject`.
+        claim: Its id, or the beginning of it; behind `assert` its subject, predicate and object.
+        source: Where what `assert` takes is said: `entry:ID` or `turn:ID`.
         why: Your reason, kept in its history.
         session: Whose memory.
 
     Raises:
-        MissingSettingError: no claim is named.
+        MissingSettingError: no claim is named, or one in too many words, or no source of a new one.
     """
-    if action != "list" and claim is None:
+    if action == "assert":
+        if len(claim) != 3 or source is None:
+            remedy = "write assert SUBJECT PREDICATE OBJECT --source entry:ID, such as assert Ana works_at Acme"
+            raise MissingSettingError(what="new claim", remedy=remedy)
+    elif len(claim) != (action != "list"):
         raise MissingSettingError(what="claim", remedy=f"write {action} ID; `dream claims` lists them")
+    name = "".join(claim[:1])
     async with session.host(Access.LOOK if action == "list" else Access.CHANGE) as host:
         here = host.for_scope(session.scope).claims
         if action == "promote":
-            step = (await here.promote(claim or "", why=why)).step
+            step = (await here.promote(name, why=why)).step
             session.screen.show(step.to_json, lambda: [Line(gate_line(step))])
             return
-        if action == "verify":
-            await here.verify(claim or "")
+        if action == "assert":
+            name = (await here.assert_(*claim, source=source or "")).id  # noqa: PT009
+        elif action == "verify":
+            await here.verify(name)
         elif action == "reject":
-            await here.reject(claim or "", why=why)
-        found = await here.list() if action == "list" else [await here.get(claim or "")]
+            await here.reject(name, why=why)
+        found = await here.list() if action == "list" else [await here.get(name)]
     session.screen.show(
         lambda: {"claims": [to_image(one) for one in found]}, lambda: claim_lines(found, session.screen.width)
     )

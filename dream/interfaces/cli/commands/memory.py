@@ -1,6 +1,7 @@
 """Runs `dream remember`, `recall` and `memories`."""
 
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
@@ -9,10 +10,14 @@ from cyclopts import Parameter
 from agentcore.domain.filters import EntryFilter
 from agentcore.domain.memory import MemoryEntry, Status
 from agentcore.domain.records import entry_json
+from agentcore.domain.signals import Purpose
 from agentcore.domain.text import clean_category, clean_content, clean_tags
 from agentcore.errors import InvalidOptionsError, SecretError
+from agentcore.hosting.memory import Memory
 from agentcore.hosting.recall_filters import RecallFilters, recall_filter
 from agentcore.hosting.remember import MemoryFields, Observation
+from agentcore.recall.related_hypotheses import MOST_RELATED
+from agentcore.recall.results import RelatedHypothesis
 from agentcore.secrets import secret_in
 from agentcore.stores.storage import ReadView
 from dream.interfaces.cli.errors import MissingSettingError
@@ -21,8 +26,10 @@ from dream.interfaces.cli.render.entries import (
     hit_lines,
     remembered_lines,
 )
+from dream.interfaces.cli.render.hypotheses import related_lines
 from dream.interfaces.cli.session import Access, CliSession
 from dream.interfaces.documents import hit_json
+from dream.interfaces.dream_shapes import related_json
 
 Tags = Annotated[list[str] | None, Parameter(name=["--tags", "--tag"], negative="")]
 
@@ -87,6 +94,7 @@ async def recall(
     seen_after: datetime | None = None,
     seen_before: datetime | None = None,
     about: str | None = None,
+    related_dreams: int = 0,
     explain: Annotated[bool, Parameter(negative="")] = False,
     session: CliSession,
 ) -> None:
@@ -107,12 +115,17 @@ async def recall(
         seen_before: Only what was last seen before this time, UTC.
         about: Only what is about a time that overlaps this one, such as 2025-05 or 1995..2003, or held then although
             something else took its place since.
+        related_dreams: How many hypotheses to name beside them, at most 20; they are unproven.
         explain: Show how each score came about.
         session: Whose memory.
 
     Raises:
         MissingSettingError: nothing is asked.
+        InvalidOptionsError: more hypotheses are asked for than there can be.
     """
+    if not 0 <= related_dreams <= MOST_RELATED:
+        allowed = f"give 0 to {MOST_RELATED}"
+        raise InvalidOptionsError(field="related_dreams", value=related_dreams, allowed=allowed)
     if not query.strip():
         raise MissingSettingError(what="question", remedy="say in words what you want to know")
     conditions = RecallFilters(
@@ -126,10 +139,23 @@ async def recall(
         here = host.for_scope(session.scope)
         hits = await here.memory.explain(query, k=k, **conditions)
         turns = 0 if hits else await here.conversation.count()
+        beside = () if related_dreams == 0 else await _related(here.memory, query, related_dreams, k, conditions)
+    shown, width = [(hit, why if explain else None) for hit, why in hits], session.screen.width
     session.screen.show(
-        lambda: {"query": query, "hits": [hit_json(hit, why if explain else None) for hit, why in hits]},
-        lambda: hit_lines(query, [(hit, why if explain else None) for hit, why in hits], session.screen.width, turns),
+        lambda: {
+            "query": query,
+            "hits": [hit_json(hit, why) for hit, why in shown],
+            "related_dreams": related_json(beside),
+        },
+        lambda: [*hit_lines(query, shown, width, turns), *related_lines(beside, width)],
     )
+
+
+async def _related(
+    memory: Memory, query: str, limit: int, k: int, conditions: RecallFilters
+) -> Sequence[RelatedHypothesis]:
+    found = await memory.recall(query, k=k, purpose=Purpose.PREVIEW, related_dreams=limit, **conditions)
+    return found.related_dreams
 
 
 def _in_utc(instant: datetime | None) -> datetime | None:

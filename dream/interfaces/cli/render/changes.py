@@ -186,7 +186,8 @@ def _verb(row: "JournalRow", before: Image, after: Image, *, keeps: bool) -> tup
 
 
 def _texts(before: Image, after: Image, width: int, indent: str, *, whole: bool, by_line: bool) -> Lines:
-    was, becomes = (image.get("content") or image.get("text") for image in (before, after))
+    names = ("content", "text", "quote", "hypothesis")
+    was, becomes = (next((image[name] for name in names if image.get(name)), None) for image in (before, after))
     if by_line:
         yield from line_difference_lines(str(was or ""), str(becomes or ""), width, indent, whole=whole)
     elif before and after and was != becomes:
@@ -202,7 +203,7 @@ def _changed(before: Image, after: Image) -> Iterator[str]:
 
 
 def _place(image: Image) -> str:
-    return one_line(str(image.get("category") or image.get("name") or ""))
+    return one_line(str(image.get("category") or image.get("name") or image.get("predicate") or ""))
 
 
 def _value(name: str, value: object) -> str:

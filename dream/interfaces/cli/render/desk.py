@@ -9,6 +9,7 @@ from dream.domain.report import RunReport
 from dream.interfaces.cli.render.changes import change_set_lines
 from dream.interfaces.cli.render.clusters import alike
 from dream.interfaces.cli.render.entries import entry_lines
+from dream.interfaces.cli.render.hypotheses import claim_lines
 from dream.interfaces.cli.render.text import Line, Lines, Tone, counted, paragraph, when
 from dream.interfaces.cli.session import CommandSession
 
@@ -31,7 +32,8 @@ def question_lines(session: CommandSession, found: Sequence[AskedQuestion], none
     yield Line(f"{counted(len(found), 'question')}.", Tone.FAINT)
     first = found[0]
     if first.question.is_open and first.members:
-        ways = (("keep", first.members[0].id[:8]), ("distinct",), ("dismiss",))
+        kept = [("keep", one.id[:8]) for one in (first.members[0], *first.claims)]
+        ways = (*kept, *(() if first.claims else (("distinct",),)), ("dismiss",))
         for way in ways:
             yield Line(f"  {session.command('answer', first.question.id[:8], *way)}", Tone.FAINT)
 
@@ -43,6 +45,8 @@ def asked_lines(one: AskedQuestion, width: int) -> Lines:
     yield from paragraph(_told(one), width, first="  ", tone=Tone.FAINT)
     for entry in one.members:
         yield from entry_lines(entry, width, prefix="  ")
+    if one.claims:
+        yield from claim_lines(one.claims, width)
 
 
 def _told(one: AskedQuestion) -> str:

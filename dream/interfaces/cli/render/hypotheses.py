@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from agentcore.domain.claim import Claim
 from agentcore.domain.hypothesis import Hypothesis, level_of
+from agentcore.recall.results import RelatedHypothesis
 from dream.cycle.hypotheses import Resolution
 from dream.interfaces.cli.render.text import Line, Lines, Tone, counted, one_line, paragraph, when
 from dream.interfaces.cli.session import CommandSession
@@ -25,6 +26,16 @@ def hypothesis_lines(found: Sequence[Hypothesis], width: int, *, whole: bool = F
         if whole:
             yield from _whole(one, width)
     yield Line(f"{counted(len(found), 'hypothesis', 'hypotheses')}.", _FAINT)
+
+
+def related_lines(found: Sequence[RelatedHypothesis], width: int) -> Lines:
+    """Yield the hypotheses beside an answer, apart from it."""
+    if found:
+        yield Line("Related guesses, unproven:", Tone.TITLE)
+    for one in found:
+        told = one.hypothesis
+        yield from paragraph(one_line(told.hypothesis), width, first=f"{told.id[:8]}  ")
+        yield Line(f"  {told.state.value}; all of it: dream hypotheses show {told.id[:8]}", _FAINT)
 
 
 def _whole(one: Hypothesis, width: int) -> Lines:

@@ -260,7 +260,7 @@ def _numbers(item: PassReport) -> str:
         counted(item.proposed, "proposal") + " to review" if item.proposed else "",
         counted(item.purged, "record") + " removed for good" if item.purged else "",
         # What it counted none of is told only where it counted nothing at all.
-        *(_note(name, value) for name, value in (counts or item.notes).items()),
+        *(_note(name, value) for name, value in (counts or item.notes).items() if value != {}),
         f"backlog {item.backlog:,}" if item.backlog else "",
         _asked(item),
         _read_again(item),

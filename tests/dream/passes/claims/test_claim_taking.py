@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 import pytest
 from dreaming import VerifyingChatClient, World, codes, of_pass
+from interrupting import Killed, bury, count_writes, dying
 
 from agentcore.domain import ClaimState, Entailment, MemoryEntry, Trust
 from agentcore.domain.claim import Claim
@@ -250,3 +251,74 @@ async def test_a_real_client_is_asked_with_the_rows_of_predicates_and_the_words_
     assert "Ignore the rules" not in system
     assert '"works_at"' in user
     assert [one.state for one in await claims(world)] == [ClaimState.PROMOTED]
+
+
+async def test_a_forecast_counts_the_calls_of_a_night(world: World):
+    await world.add(ACME, BOSS, *(f"Rui saw heron number {place} at the weir" for place in range(25)))
+    world.chat = Reader(VAGUE | {"sourceId": "e2"})
+    foreseen = {one.name: one for one in await world.dreams.forecast()}["claims"]
+    done = of_pass(await world.dreams.run(), "claims")
+    assert len(world.chat.requests) == 2
+    assert foreseen.calls == len(world.chat.requests)
+    assert foreseen.most_calls >= done.calls == len(world.chat.requests) + len(world.chat.readings)
+
+
+async def test_a_plan_writes_nothing_and_is_applied_without_another_call(world: World):
+    await world.add(ACME)
+    world.chat, before = Reader(GOOD), await world.export()
+    plan = await world.dreams.plan()
+    assert await world.export() == before
+    count = len(world.chat.requests)
+    await world.dreams.run(plan=plan.plan_id)
+    assert [one.state for one in await claims(world)] == [ClaimState.PROMOTED]
+    assert len(world.chat.requests) == count == 1
+
+
+async def test_what_it_proposes_waits_for_a_person_and_is_undone_to_the_byte(world: World):
+    world.options = DreamOptions.model_validate({"modes": {"*": "off", "claims": "propose"}})
+    await world.add(ACME)
+    await night(world, GOOD)
+    assert await claims(world) == []
+    (waiting,) = await world.dreams.proposals()
+    before = await world.export()
+    approved = await world.dreams.approve([waiting.proposal_id])
+    assert [one.state for one in await claims(world)] == [ClaimState.PROMOTED]
+    await world.dreams.undo(approved.run_id)
+    assert (await claims(world), await facts(world)) == ([], [])
+    assert await world.export() == before
+
+
+async def test_a_budget_that_ends_it_leaves_the_rest_to_another_night(world: World):
+    world.options = DreamOptions.model_validate(ON | {"model": {"tokens_per_run": 0}})
+    await world.add(ACME)
+    assert (await night(world, GOOD)).reason == "run_budget"
+    assert await claims(world) == []
+    world.options = DreamOptions.model_validate(ON)
+    await night(world, GOOD)
+    assert [one.state for one in await claims(world)] == [ClaimState.PROMOTED]
+
+
+@pytest.mark.slow
+async def test_a_death_at_any_write_pays_for_no_answer_twice_and_leaves_no_claim_without_its_fact(world: World):
+    async def prepared() -> World:
+        other = world.elsewhere()
+        await other.add(ACME, BOSS)
+        other.chat = Reader(GOOD, VAGUE | {"sourceId": "e2", "subject": "Rui"}, reading="contradicts")
+        return other
+
+    async def whole(other: World) -> None:
+        await other.dreams.run()
+
+    writes = await count_writes(await prepared(), whole)
+    assert writes > 5
+    for place in range(writes):
+        for committed in (False, True):
+            other = await prepared()
+            with pytest.raises((Killed, BaseExceptionGroup)):
+                await dying(other, place, committed=committed).dreams.run()
+            await bury(other)
+            promoted = [one for one in await claims(other) if one.state is ClaimState.PROMOTED]
+            assert [one.fact for one in promoted] == [one.id for one in await facts(other)]
+            await other.dreams.run()
+            assert len(other.chat.requests) <= 2 - committed
+            assert len(await claims(other)) == 2
