@@ -123,9 +123,6 @@ async def recall(
         MissingSettingError: nothing is asked.
         InvalidOptionsError: more hypotheses are asked for than there can be.
     """
-    if not 0 <= related_dreams <= MOST_RELATED:
-        allowed = f"give 0 to {MOST_RELATED}"
-        raise InvalidOptionsError(field="related_dreams", value=related_dreams, allowed=allowed)
     if not query.strip():
         raise MissingSettingError(what="question", remedy="say in words what you want to know")
     conditions = RecallFilters(
@@ -139,14 +136,10 @@ async def recall(
         here = host.for_scope(session.scope)
         hits = await here.memory.explain(query, k=k, **conditions)
         turns = 0 if hits else await here.conversation.count()
-        beside = () if related_dreams == 0 else await _related(here.memory, query, related_dreams, k, conditions)
+        beside = await _related(here.memory, query, related_dreams, k, conditions)
     shown, width = [(hit, why if explain else None) for hit, why in hits], session.screen.width
     session.screen.show(
-        lambda: {
-            "query": query,
-            "hits": [hit_json(hit, why) for hit, why in shown],
-            "related_dreams": related_json(beside),
-        },
+        lambda: {"query": query, "hits": [hit_json(*one) for one in shown], "related_dreams": related_json(beside)},
         lambda: [*hit_lines(query, shown, width, turns), *related_lines(beside, width)],
     )
 
@@ -154,6 +147,10 @@ async def recall(
 async def _related(
     memory: Memory, query: str, limit: int, k: int, conditions: RecallFilters
 ) -> Sequence[RelatedHypothesis]:
+    if limit == 0:
+        return ()
+    if not 0 < limit <= MOST_RELATED:
+        raise InvalidOptionsError(field="related_dreams", value=limit, allowed=f"give 0 to {MOST_RELATED}")
     found = await memory.recall(query, k=k, purpose=Purpose.PREVIEW, related_dreams=limit, **conditions)
     return found.related_dreams
 
