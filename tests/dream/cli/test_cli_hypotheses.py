@@ -23,6 +23,7 @@ def test_a_person_sees_a_guess_confirms_it_and_takes_that_back(cli: CommandLine,
     name = found["dream_id"][:8]
     assert "unproven" in cli.good("hypotheses", "list", "--state", "proposed")
     assert "rarity=" in cli.good("hypotheses", "show", name)
+    assert "is no memory but a hypothesis." in cli.good("why", found["dream_id"])
     assert name not in cli.good("recall", "beehives")
     assert f"Related guesses, unproven:\n{name}" in cli.good("recall", "beehives", "--related-dreams", "1")
     told = cli.good("hypotheses", "resolve", name, "promote_candidate", "--feedback", "Ana lives in Porto.")

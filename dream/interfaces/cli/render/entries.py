@@ -9,6 +9,7 @@ from agentcore.domain.conclusion import Premise
 from agentcore.domain.conversation import Turn
 from agentcore.domain.evidence import Evidence
 from agentcore.domain.memory import MemoryEntry, SourceKind, Status
+from agentcore.domain.records import RecordKind
 from agentcore.domain.skill import Skill
 from agentcore.hosting.representation import HeldEntry
 from agentcore.recall.results import DenseScore, Explanation, Hit
@@ -182,7 +183,10 @@ def provenance_of(entry: MemoryEntry) -> str:
 def history_lines(history: "EntryHistory", width: int) -> Lines:
     """Yield an entry as it is, what happened to it, where it came from, and what came of it."""
     if history.entry is None:
+        last = history.rows[-1] if history.rows else None
         text = f"The record {history.entry_id} is gone (purged or forgotten); the journal still knows of it."
+        if last is not None and last.kind is not RecordKind.ENTRY and last.after is not None:
+            text = f"{history.entry_id} is no memory but a {last.kind.value.replace('_', ' ')}."
         yield from paragraph(text, width, tone=Tone.WARNING)
     else:
         yield from _present(history.entry, width)
