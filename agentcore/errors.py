@@ -10,6 +10,7 @@
     │   ├── InvalidLanguageError
     │   ├── ForgottenSourceError
     │   ├── InvalidBackupError
+    │   ├── TakenNameError
     │   ├── RetiredEntryError
     │   ├── ForbiddenTransitionError
     │   └── UnknownRecordError
@@ -111,6 +112,13 @@ class SecretError(InvalidInputError):
 
     def __init__(self, *, kind: str, remedy: str = "leave it out, and say where it is kept") -> None:
         super().__init__(f"The text seems to hold a {kind}, and secrets are not remembered: {remedy}.")
+
+
+class TakenNameError(InvalidInputError):
+    """A token was to be called as another one that holds."""
+
+    def __init__(self, *, name: str) -> None:
+        super().__init__(f"There is a token {name!r} already: choose another name, or revoke it first.")
 
 
 class RetiredEntryError(InvalidInputError):

@@ -91,10 +91,11 @@ class ScopeStatus:
 def read_scope_status(view: ReadView, schedule: ScheduleStatus, alarm_after: int) -> ScopeStatus:
     """Return how the view's scope stands, the next dream as *schedule* says."""
     books = dream_stores(view)
-    runs = books.runs.newest(limit=50)
     counts = {state.value: view.entries.count(EntryFilter(statuses=frozenset({state}))) for state in Status}
     interrupted = books.runs.unfinished()
-    last_run = next((run for run in runs if run.is_over_dream), None)
+    # The newest is it, nearly always: it would cost more to read fifty reports.
+    newest = (run for most in (1, 50) for run in books.runs.newest(limit=most))
+    last_run = next((run for run in newest if run.is_over_dream), None)
     lease = view.leases.holder(DREAM_LEASE)
     return ScopeStatus(
         entries=counts,

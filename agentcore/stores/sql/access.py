@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, delete, insert, or_, select, update
 from agentcore.domain.access import AccessToken, Right
 from agentcore.domain.scope_pattern import ScopePattern
 from agentcore.domain.temporal import from_micros, to_micros
-from agentcore.errors import InvalidContentError
+from agentcore.errors import TakenNameError
 from agentcore.stores.sql.schema import access_tokens, receipts
 from agentcore.stores.sql.transaction import chunks, contains, encode, micros, of_my_scope
 
@@ -50,11 +50,11 @@ class SqlTokenStore:
         """Keep a new token.
 
         Raises:
-            InvalidContentError: another one that is not revoked has its name.
+            TakenNameError: another one that is not revoked has its name.
         """
         same = self._connection.execute(select(_T.pk).where(_T.name == token.name, _HOLDS)).first()
         if same is not None:
-            raise InvalidContentError(field="name", problem=f"there is a token {token.name!r} already; revoke it first")
+            raise TakenNameError(name=token.name)
         row = {
             "name": token.name,
             "digest": digest,

@@ -12,7 +12,7 @@ from agentcore.domain.capability import Capability
 from dream.cycle.forecast import model_context
 from dream.cycle.review_queue import awaits_review, is_full
 from dream.cycle.running.context import ContextFactory, has_room
-from dream.cycle.running.turn_wait import turn_wait
+from dream.cycle.running.turn_wait import TurnWait, turn_wait
 from dream.domain.declaration import declared
 from dream.domain.reasons import WAITS_FOR_ROOM
 from dream.domain.storage_names import DREAM_LEASE
@@ -100,11 +100,12 @@ class Backlog:
         except Exception as error:  # noqa: BLE001 - what a pass cannot tell, its run will: there it is reported
             _log.warning("work_unknown", extra={"pass": one.name, "error": type(error).__name__})
             return PassWork(one.name, now, asks_model=asks, is_waiting=True)
-        room = await self.parts.storage.read(scope, lambda view: self._room(view, one.name))
         reads = declared(one).reads
-        wait = await self.parts.storage.read(
-            scope, lambda view: turn_wait(view, self.options, one.name, reads=reads, now=now)
-        )
+
+        def look(view: ReadView) -> tuple[_Room, TurnWait | None]:
+            return self._room(view, one.name), turn_wait(view, self.options, one.name, reads=reads, now=now)
+
+        room, wait = await self.parts.storage.read(scope, look)
         if wait is not None and not room.waiting:
             return PassWork(one.name, wait.until, asks_model=asks, awaits=f"({wait})")
         is_there = room.for_any and bool(work.pending or room.for_waiting)

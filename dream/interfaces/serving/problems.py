@@ -20,6 +20,7 @@ from agentcore.errors import (
     StaleVersionError,
     StorageError,
     StorageTooNewError,
+    TakenNameError,
     UnknownRecordError,
 )
 from agentcore.llm.errors import ChatError
@@ -68,6 +69,7 @@ _STATUSES: Mapping[type[BaseException], int] = {
     LostSourceError: 409,
     LeaseLostError: 409,
     RetiredEntryError: 409,
+    TakenNameError: 409,
     NotAdmittedError: 409,
     NoModelError: 409,
     AnsweredQuestionError: 409,
