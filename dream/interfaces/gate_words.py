@@ -1,5 +1,6 @@
 """Says in words what each gate of a schedule asks, for all doors."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from dream.triggers import GateName
@@ -28,3 +29,13 @@ GATE_WORDS: Final = {
     GateName.FREE_PLACE: "a place is free",
 }
 """What holds while a gate is open."""
+
+
+def gate_words(names: Iterable[str]) -> str:
+    """Return in words what gates ask together.
+
+    Example:
+        >>> gate_words(["interval", "idle"])
+        'the next window has come and it has been quiet for long enough'
+    """
+    return " and ".join(GATE_WORDS[GateName(name)] for name in names)

@@ -18,6 +18,7 @@ from agentcore.clock import Clock
 from agentcore.domain.access import Right
 from agentcore.domain.scope import Scope
 from agentcore.hosting.tokens import AccessTokens
+from dream.interfaces.gate_words import gate_words
 from dream.interfaces.page.actions import ACTIONS
 from dream.interfaces.page.api_calls import ApiCalls, RefusedCallError
 from dream.interfaces.page.logins import LOGIN_HOLDS, Login, Logins
@@ -222,6 +223,7 @@ def _environment() -> Environment:
     filters |= {"when": when, "day": _day, "thousands": _thousands}
     known = cast("dict[str, Any]", found.globals)
     known |= {"word_diff": word_diff, "changed_fields": changed_fields, "link": link, "amount": amount}
+    known |= {"gate_words": gate_words, "counted": counted}
     return found
 
 
@@ -241,6 +243,16 @@ def _day(text: str | None) -> str:
 
 def _thousands(value: int) -> str:
     return f"{value:,}"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return a number of things.
+
+    Example:
+        >>> counted(1, "time"), counted(1_000, "memory", "memories")
+        ('1 time', '1,000 memories')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def link(home: str, *parts: str, **query: object) -> str:

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import orjson
 
-from dream.interfaces.gate_words import GATE_WORDS
 from dream.interfaces.likeness_words import LIKENESS_WORDS
 from dream.interfaces.page.api_calls import ApiCalls, RefusedCallError
 from dream.interfaces.page.configuration import directives, settings
@@ -64,7 +63,7 @@ async def _plots(api: ApiCalls, shown: Shown) -> Rendering:
     growth, usage, dreams = await asyncio.gather(
         api.get("/growth"),
         api.get("/usage", since=since, by="day"),
-        api.get("/schedule/timeline", since=since, until=shown.now.isoformat()),
+        api.get("/schedule/timeline", since=since, until=(shown.now + timedelta(days=1)).isoformat()),
     )
     held, total = dict[str, int](), 0
     for row in growth["days"]:
@@ -273,8 +272,7 @@ async def schedule(api: ApiCalls, shown: Shown) -> Rendering:
         month(api, shown.query.get("month", ""), shown.now),
     )
     gates = sorted(status["schedule"]["gates"], key=lambda gate: gate["open"])
-    words = {str(name): said for name, said in GATE_WORDS.items()}
-    values = {"told": status["schedule"], "month": calendar, "status": status, "gates": gates, "words": words}
+    values = {"told": status["schedule"], "month": calendar, "status": status, "gates": gates}
     return Rendering("schedule.html", values)
 
 

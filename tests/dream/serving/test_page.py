@@ -280,7 +280,7 @@ async def test_a_question_shows_what_tells_equal_sentences_apart(server: Served)
     await server.finished(await server.client.post(RUNS, json={}))
     async with visiting(server) as person:
         page = texts(await person.see("questions"))
-        for told in ("about 2019-07", "about 2023-07", "general · work", "general · talk", "seen 1 times, last"):
+        for told in ("about 2019-07", "about 2023-07", "general · work", "general · talk", "seen 1 time, last"):
             assert told in page
 
 
