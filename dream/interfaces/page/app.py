@@ -150,10 +150,12 @@ class Page:
 
     async def _act(self, request: Request) -> Response:
         found = await self._person(request)
-        if found is None:
-            return RedirectResponse(f"{_root(request)}/login", 303)
-        login, caller = found
         form, scope = await _form(request), request.path_params["scope"]
+        if found is None:
+            ended = {"problem": {"status": 401, "detail": _ENDED}, "kept": form.get("text", ""), "root": _root(request)}
+            back = link(f"{_root(request)}/", "login", next=_back(request, form, scope))
+            return self._rendered("problem.html", {**ended, "back": back}, 401)
+        login, caller = found
         context = await self._around(request, login, caller, scope, "")
         action = ACTIONS.get(request.path_params["action"])
         if action is None or not login.is_stamped(form.get("stamp", "")):
@@ -209,6 +211,7 @@ _USED_LINK: Final = (
     "This link was used, or is older than half an hour. `dream serve` prints a new one when it starts; meanwhile the "
     "token in the file that it names logs in as well."
 )
+_ENDED: Final = "Your login has ended, and nothing was done: log in again, and repeat it."
 _UNKNOWN: Final = "There is nothing of this name."
 
 

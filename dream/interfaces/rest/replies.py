@@ -10,7 +10,7 @@ from agentcore.errors import StaleVersionError
 from agentcore.stores.acting import acting, on_behalf
 from agentcore.stores.storage import UnitOfWork
 from dream.interfaces.answers import dumps
-from dream.interfaces.rest.requests import digest_of
+from dream.interfaces.rest.requests import UnchangedRecord, digest_of
 from dream.interfaces.rest.shapes import ProblemDocument, ResponseBody
 from dream.interfaces.serving.problems import MEDIA_TYPE, Problem
 from dream.interfaces.serving.receipts import Once, Records
@@ -104,7 +104,7 @@ async def carried_out(
     return answer
 
 
-async def guarded(check: Callable[[UnitOfWork], None] | None, work: Callable[[], Awaitable[Any]]) -> Any:
+async def guarded(check: UnchangedRecord | None, work: Callable[[], Awaitable[Any]]) -> Any:
     """Do *work* with a check in its first transaction, before whatever the request's own receipt does."""
     if check is None:
         return await work()
@@ -112,7 +112,9 @@ async def guarded(check: Callable[[UnitOfWork], None] | None, work: Callable[[],
         with on_behalf(acting().checked(check)):
             return await work()
     except StaleVersionError as error:
-        raise Problem(status=412, code="stale_version", detail=str(error)) from error
+        now = check.present
+        told, headers = ({}, {}) if now is None else ({"sent": check.tag, "present": now}, {"ETag": now})
+        raise Problem(status=412, code="stale_version", detail=str(error), headers=headers, more=told) from error
 
 
 class EventStream(StreamingResponse):

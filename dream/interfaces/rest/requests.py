@@ -126,10 +126,12 @@ class UnchangedRecord:
     Args:
         entry_id: The entry.
         tag: The ETag that it must have, or `*` for any.
+        present: The one that it has, where that is another.
     """
 
     entry_id: str
     tag: str
+    present: str | None = None
     is_checked: bool = False
 
     def __call__(self, unit: UnitOfWork) -> None:
@@ -145,6 +147,7 @@ class UnchangedRecord:
         if entry is None:
             raise UnknownRecordError(kind="entry", value=self.entry_id)
         if self.tag not in {"*", etag(entry.version)}:
+            self.present = etag(entry.version)
             raise StaleVersionError(kind="entry", record_id=self.entry_id)
         self.is_checked = True
 

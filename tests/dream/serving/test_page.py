@@ -15,9 +15,13 @@ from agentcore import AgentHostBuilder
 from agentcore.domain import Scope
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.testing import ManualClock
+from dream.cycle.running.run_envelope import dream_lease
+from dream.domain.report import RunKind, RunReport
 from dream.interfaces.page.actions import ACTIONS
+from dream.interfaces.page.logins import LOGIN_HOLDS
 from dream.interfaces.page.views import VIEWS
 from dream.options import DreamOptions, RetentionOptions
+from dream.stores import dream_stores
 
 HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(2)> \u202egnp.exe\u202c {{ 7 * 7 }} &amp; \"'"
 
@@ -167,7 +171,7 @@ async def test_an_edit_over_a_newer_version_is_refused_and_the_text_is_kept(serv
         await server.client.patch(f"{MEMORIES}/{one}", json={"content": "Ana likes coffee."})
         late = await person.do("edit", memory=one, text="Ana likes milk.", tag=tag[1].replace("&#34;", '"'))
         assert late.status_code in {409, 412}
-        assert "Ana likes milk." in texts(late.text)
+        assert all(both in texts(late.text) for both in ("Ana likes milk.", "Ana likes coffee."))
         assert (await server.client.get(f"{MEMORIES}/{one}")).json()["content"] == "Ana likes coffee."
 
 
@@ -190,6 +194,29 @@ async def test_questions_are_answered_and_an_answer_that_comes_second_is_told_so
         fields = {"question": asked["id"], "how": "keep", "keep": kept, "back": f"{HOME}questions"}
         assert "Answered" in texts((await person.do("answer", **fields)).text)
         assert (await person.do("answer", **fields)).status_code == 409
+
+
+async def test_a_login_that_ended_does_nothing_and_keeps_what_was_written():
+    clock = ManualClock(datetime(2026, 3, 1, tzinfo=UTC))
+    async with served(builder=AgentHostBuilder(None, clock=clock)) as server, visiting(server) as person:
+        await person.see("memories")
+        clock.advance(LOGIN_HOLDS)
+        late = await person.client.post(f"{HOME}do/remember", data={"text": "Ana likes milk."})
+        assert (late.status_code, "Ana likes milk." in texts(late.text)) == (401, True)
+        assert "Your login has ended" in late.text
+        assert (await server.client.get(MEMORIES)).json()["memories"] == []
+
+
+async def test_a_dream_beside_another_is_refused_and_the_one_under_way_is_shown(server: Served):
+    now, scope = server.host.clock.now(), Scope.default()
+    report = RunReport(run_id="other", scope=scope, kind=RunKind.DREAM, outcome="unchanged", as_of=now, started_at=now)
+    await server.host.storage.write(
+        scope, lambda unit: dream_stores(unit).runs.open(report, {"passes": ["exact-fold"]})
+    )
+    async with visiting(server) as person, dream_lease(server.host._parts, scope, DreamOptions().lease):
+        refused = await person.do("dream")
+        assert (refused.status_code, "other" in refused.text) == (409, True)
+        assert "under way" in texts(await person.see("runs"))
 
 
 async def test_a_form_of_another_page_does_nothing(server: Served):

@@ -57,6 +57,8 @@ async def test_a_change_is_refused_where_somebody_changed_the_record_since(serve
     await server.client.patch(place, json={"pinned": True})
     late = await server.client.patch(place, json={"pinned": False}, headers={"If-Match": seen})
     assert (late.status_code, late.json()["code"]) == (412, "stale_version")
+    newer = (await server.client.get(place)).headers["ETag"]
+    assert (late.json()["sent"], late.json()["present"], late.headers["ETag"]) == (seen, newer, newer)
     assert (await server.client.get(place)).json()["pinned"]
     now = (await server.client.get(place)).headers["ETag"]
     assert (await server.client.patch(place, json={"pinned": False}, headers={"If-Match": now})).status_code == 200
