@@ -32,8 +32,6 @@ SECRET = "zymurgist"
 DEEDS = ("forget", "erase", "backup", "undo")
 FOLDED = 60
 BY_HAND = DreamOptions(schedule=SchedulingOptions(enabled=False))
-_LONGEST = 0.5
-"""Seconds within which a process is killed once it has begun."""
 
 
 def built(folder: Path) -> Host:
@@ -138,8 +136,14 @@ def kill_once(filled: Path, deed: str, kept: Kept, after: float) -> str:
         return asyncio.run(judged(folder, deed, kept))
 
 
-def kills(times: int, seed: int = 1) -> Counter[str]:
-    """Kill so many processes, at instants that *seed* chooses; return what was left how often."""
+def kills(times: int, seed: int = 1, longest: float = 0.5) -> Counter[str]:
+    """Kill so many processes, at instants that *seed* chooses; return what was left how often.
+
+    Args:
+        times: How many.
+        seed: What the chance begins with.
+        longest: Seconds within which a process is killed once it has begun: more on a machine that is busy.
+    """
     chosen = random.Random(seed)
     with tempfile.TemporaryDirectory(prefix="forget-kills-") as temporary:
         filled = Path(temporary) / "filled"
@@ -147,7 +151,7 @@ def kills(times: int, seed: int = 1) -> Counter[str]:
         found: Counter[str] = Counter()
         for number in range(times):
             deed = DEEDS[number % len(DEEDS)]
-            found[kill_once(filled, deed, kept, chosen.uniform(0, _LONGEST))] += 1
+            found[kill_once(filled, deed, kept, chosen.uniform(0, longest))] += 1
         return found
 
 
@@ -156,13 +160,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.forget_kills")
     parser.add_argument("--times", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--longest", type=float, default=0.5)
     parser.add_argument("--do", choices=DEEDS)
     parser.add_argument("--folder", type=Path)
     asked = parser.parse_args()
     if asked.do is not None:
         asyncio.run(do(asked.folder, asked.do))
         return
-    for what, count in sorted(kills(asked.times, asked.seed).items()):
+    for what, count in sorted(kills(asked.times, asked.seed, asked.longest).items()):
         print(f"{what}: {count}")
 
 
