@@ -274,7 +274,7 @@ def _saying(transaction: Transaction, wanted: Collection[str]) -> set[str]:
 
 def _remember_hashes(transaction: Transaction, unsaid: Mapping[str, str]) -> None:
     """Remember longer texts by a keyed hash; a short one could be guessed, and is told by its origin alone."""
-    fingerprints = sorted(transaction.key.mark(key) for key, text in unsaid.items() if is_hashed(text))
+    fingerprints = sorted(SqlTombstoneStore(transaction).mark(key) for key, text in unsaid.items() if is_hashed(text))
     for chunk in chunks(fingerprints):
         mine = (forgotten.c.scope_id == transaction.scope_id) & forgotten.c.fingerprint.in_(chunk)
         transaction.connection.execute(delete(forgotten).where(mine))

@@ -17,6 +17,8 @@ KEY_FILE: Final = "forget.key"
 KEY_VARIABLE: Final = "AGENTCORE_FORGET_KEY"
 """Gives the key where several machines work on one database."""
 
+_CONSTANT: Final = "agentcore: which key is this"
+
 KEY_SIZE: Final = 32
 """Bytes of a key."""
 
@@ -64,6 +66,11 @@ class ForgetKey:
     def is_given(self) -> bool:
         """Whether the environment gives it, so that processes on other machines can have the same."""
         return self._given is not None
+
+    def fingerprints(self) -> list[str]:
+        """Return what tells the keys of this host apart from others, and nothing of them; the one that counts first."""
+        self._read()
+        return [_hash(key, _CONSTANT) for key in (self._given, self._key) if key is not None]
 
     def held(self) -> tuple[bytes | None, dict[str, bytes]]:
         """Return the key, None if there is none yet, and what earlier versions used."""

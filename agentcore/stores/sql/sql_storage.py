@@ -31,6 +31,7 @@ from agentcore.stores.sql.forget_key import KEY_VARIABLE, ForgetKey
 from agentcore.stores.sql.schema import known_copies, scopes, settings
 from agentcore.stores.sql.scope_copy import copy_scope
 from agentcore.stores.sql.scope_keys import scope_key
+from agentcore.stores.sql.tombstones import OTHER_KEY
 from agentcore.stores.sql.transaction import UNKNOWN_SCOPE, Transaction
 from agentcore.stores.sql.unit import SqlUnit
 from agentcore.stores.storage import ReadView, UnitOfWork
@@ -127,6 +128,16 @@ class SqlStorage:
                 "set %s, the same everywhere, or give the host a data folder",
                 KEY_VARIABLE,
             )
+
+        elif self._database.writers > 1:
+            await self._tell_of_another_key()
+
+    async def _tell_of_another_key(self) -> None:
+        """Warn where hosts of the database remember forgotten texts by another key than this one."""
+        mine = self._key.fingerprints()
+        known = await self.read(None, lambda view: view.tombstones.keys())
+        if known and known[-1][0] not in mine:
+            _log.warning("forget_key_differs: %s", OTHER_KEY)
 
     async def stop(self) -> None:
         """Finish what is under way and close."""

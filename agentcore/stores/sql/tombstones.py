@@ -5,19 +5,21 @@ gone, in every backup made since, and in exports. Whoever brings older material 
 for each record, and a restored database is given `Tombstone`s made since by `agentcore.stores.sql.obey.obey`.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from functools import cache
 from typing import Final
 
 import regex
-from sqlalchemy import bindparam, delete, func, insert, select
+from sqlalchemy import Insert, bindparam, delete, func, insert, select
 
 from agentcore.domain.evidence import SourceKind, SourceRef
 from agentcore.domain.temporal import from_micros, to_micros
+from agentcore.errors import InvalidOptionsError
 from agentcore.lexicon.language import languages
 from agentcore.stores.forgetting import Tombstone, TombstoneKind
-from agentcore.stores.sql.schema import tombstones
+from agentcore.stores.sql.forget_key import KEY_VARIABLE
+from agentcore.stores.sql.schema import forget_keys, tombstones
 from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
 
 _T = tombstones.c
@@ -26,6 +28,13 @@ _AMONG = _ALL.where(_T.kind == bindparam("of_kind"), _T.record_id.in_(bindparam(
 _ANY = select(_T.kind).where(of_my_scope(tombstones)).limit(1)
 _STATE = select(func.count(), func.max(_T.forgotten_at)).where(of_my_scope(tombstones))
 _OF_SOURCE: Final = {SourceKind(one.value): one for one in TombstoneKind if one.value in set(SourceKind)}
+
+
+_LAST_KEY: Final = select(forget_keys).order_by(forget_keys.c.number.desc()).limit(1)
+OTHER_KEY: Final = (
+    "the database remembers forgotten texts by another key: give this host the one that the others have, "
+    "or run `dream forget --new-key` where that one is lost"
+)
 
 
 class SqlTombstoneReader:
@@ -74,6 +83,12 @@ class SqlTombstoneReader:
             if one.whole or not whole
         }
 
+    def keys(self) -> list[tuple[str, datetime]]:
+        """Return the fingerprints of the keys that the database knew, with their first use; the last one counts."""
+        with self._transaction.beyond_scope():
+            rows = self._transaction.connection.execute(select(forget_keys).order_by(forget_keys.c.number)).all()
+        return [(row.fingerprint, from_micros(row.first_used_at)) for row in rows]
+
     def items(self, source_keys: Collection[str]) -> set[str]:
         """Return the keys among *source_keys* of items of an imported file that were forgotten."""
         key, scope_id = self._transaction.key, self._transaction.scope_id
@@ -106,10 +121,57 @@ class SqlTombstoneStore(SqlTombstoneReader):
             if rows:
                 self._transaction.connection.execute(insert(tombstones), rows)
 
+    def mark(self, text: str) -> str:
+        """Return the hash under which a text is remembered, by the key of the database.
+
+        Raises:
+            InvalidOptionsError: this host has another key: others would not recognise the text.
+        """
+        hashed = self._transaction.key.mark(text)
+        self.claim_key()
+        return hashed
+
+    def claim_key(self, *, replace: bool = False) -> None:
+        """Note the key of this host as that of the database, unless that is another host's.
+
+        In a folder there is no other host: a key that is not the noted one takes the place of one that was lost.
+
+        Args:
+            replace: Let it count from now on, since the other one is lost.
+
+        Raises:
+            InvalidOptionsError: hosts of the database have another key.
+        """
+        transaction, key = self._transaction, self._transaction.key
+        mine = key.fingerprints() or (key.mark(""), key.fingerprints())[1]
+        with transaction.beyond_scope():
+            for _ in range(2):
+                known = transaction.connection.execute(_LAST_KEY).one_or_none()
+                if known is not None and known.fingerprint == mine[0]:
+                    return
+                is_other = known is not None and known.fingerprint not in mine
+                if is_other and transaction.among_writers and not replace:
+                    raise InvalidOptionsError(field=KEY_VARIABLE, value="(not shown)", allowed=OTHER_KEY)
+                row = {
+                    "number": 1 if known is None else known.number + 1,
+                    "fingerprint": mine[0],
+                    "first_used_at": to_micros(transaction.now),
+                }
+                transaction.connection.execute(_adding(row, among_writers=transaction.among_writers))
+
     def add_items(self, source_keys: Collection[str], at: datetime) -> None:
         """Set tombstones for items of an imported file; their keys, which are hashes of texts, are hashed by a key."""
-        marks = [self._transaction.key.mark(one) for one in source_keys]
+        marks = [self.mark(one) for one in source_keys]
         self.add([Tombstone(TombstoneKind.ITEM, mark, at) for mark in marks])
+
+
+def _adding(row: Mapping[str, object], *, among_writers: bool) -> Insert:
+    """Return what notes a key; of two hosts that are the first at once, one finds the key of the other."""
+    if not among_writers:
+        return insert(forget_keys).values(row)
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - takes a while, and a file needs none of it
+
+    return postgresql.insert(forget_keys).on_conflict_do_nothing().values(row)
 
 
 def _tombstones(rows: Iterable[Collection[object]]) -> list[Tombstone]:

@@ -7,6 +7,7 @@ import sqlite3
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -21,7 +22,7 @@ from agentcore.hosting.option_layers import OptionSource
 from agentcore.hosting.option_parts import PARTS, effective_part
 from agentcore.secrets import secret_in
 from agentcore.stores.sql.feed import unknown_states
-from agentcore.stores.sql.forget_key import KEY_VARIABLE, ForgetKey
+from agentcore.stores.sql.forget_key import KEY_FILE, KEY_VARIABLE, ForgetKey
 from agentcore.stores.sql.hosts import HostRecord
 from agentcore.stores.sql.schema import REVISION, entries, entry_sources, feedback, leases, turns
 from agentcore.stores.sql.unit import SqlUnit
@@ -49,6 +50,8 @@ _PAGE = 5_000
 _READ_FOR_SECRETS: Final = 10_000
 """Active entries that are read for secrets, the latest seen first: about a second."""
 _SHOWN = 3
+_KEY_HERE: Final = f"that of this host ({KEY_FILE} in its folder, or {KEY_VARIABLE})"
+_NO_KEY: Final = f"this host has: {KEY_FILE} is not in its folder, and {KEY_VARIABLE} not set"
 
 
 async def examine(session: CommandSession, scopes: Sequence[Scope] | None = None) -> AsyncGenerator[Finding]:
@@ -82,8 +85,7 @@ async def examine(session: CommandSession, scopes: Sequence[Scope] | None = None
 async def _database(session: CommandSession, host: Host, scopes: Sequence[Scope] | None) -> AsyncGenerator[Finding]:
     yield await _writable(session, host)
     yield _hosts(session, await host.storage.read(session.scope, lambda view: view.hosts.newest()))
-    if session.url is not None:
-        yield _forgetting(session)
+    yield _forgetting(session, await host.storage.read(session.scope, lambda view: view.tombstones.keys()))
     for look in (_schema, _integrity):
         yield await host.storage.read(session.scope, look)
     known = await host.storage.scopes()
@@ -108,9 +110,26 @@ async def _writable(session: CommandSession, host: Host) -> Finding:
     return Finding("database", FindingLevel.FINE, f"{session.database_name} opens and can be written")
 
 
-def _forgetting(session: CommandSession) -> Finding:
-    """Tell where the key of forgotten texts is: who works on the same server has to have the same one."""
-    if ForgetKey.of(session.data_dir).is_given:
+def _forgetting(session: CommandSession, known: Sequence[tuple[str, datetime]]) -> Finding:
+    """Tell where the key of forgotten texts is, and whether it is the one that they are remembered by."""
+    key = ForgetKey.of(session.data_dir)
+    mine = key.fingerprints()
+    strange = [at for fingerprint, at in known if fingerprint not in mine]
+    if known and known[-1][0] not in mine:
+        told = f"forgotten texts are remembered by another key than {_KEY_HERE if mine else _NO_KEY}"
+        remedy = "put that key back, or go on with `dream forget --new-key`, which recognises no text forgotten before"
+        return Finding("forgetting", FindingLevel.WRONG, told, remedy)
+    if strange:
+        told = f"a key was lost: texts forgotten before {when(known[-1][1])} are known by their origin alone"
+        return Finding("forgetting", FindingLevel.NOTE, told, f"put the former {KEY_FILE} back if there is one")
+    if session.url is None:
+        told = (
+            "the key of forgotten texts is the one they are remembered by"
+            if known
+            else "no text is remembered by a key"
+        )
+        return Finding("forgetting", FindingLevel.FINE, told)
+    if key.is_given:
         return Finding("forgetting", FindingLevel.FINE, f"{KEY_VARIABLE} gives the key of forgotten texts")
     told = f"the key of forgotten texts is that of {session.data_dir}: hosts without this folder do not recognise them"
     return Finding(

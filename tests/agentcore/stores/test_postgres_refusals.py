@@ -115,6 +115,36 @@ async def test_a_forget_makes_the_folder_of_its_key(postgres_url: str, tmp_path:
     assert (folder / "forget.key").stat().st_mode & 0o777 == 0o600
 
 
+LONG = "Ana keeps the spare key of her summer house below the third flower pot on the left of the green door {}"
+
+
+async def forget_one(url: str, number: int) -> None:
+    async with AgentHostBuilder(None, database=url).with_memory().build() as host:
+        entry = await host.memory.remember(LONG.format(number))
+        await host.memory.forget(entry.id)
+
+
+async def test_a_host_with_another_key_than_the_database_knows_is_told_so_and_forgets_nothing_by_it(
+    postgres_url: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv(KEY_VARIABLE, "ab" * KEY_SIZE)
+    await forget_one(postgres_url, 1)
+    await forget_one(postgres_url, 2)
+    assert "forget_key_differs" not in caplog.text
+    monkeypatch.setenv(KEY_VARIABLE, "cd" * KEY_SIZE)
+    with pytest.raises(InvalidOptionsError, match="give this host the one that the others have") as refused:
+        await forget_one(postgres_url, 3)
+    assert "cd" * KEY_SIZE not in str(refused.value)
+    assert "forget_key_differs" in caplog.text
+    async with AgentHostBuilder(None, database=postgres_url).with_memory().build() as host:
+        assert await host.memory.count() == 1
+        await host.storage.write(SCOPE, lambda unit: unit.tombstones.claim_key(replace=True))
+    await forget_one(postgres_url, 4)
+    monkeypatch.setenv(KEY_VARIABLE, "ab" * KEY_SIZE)
+    with pytest.raises(InvalidOptionsError):
+        await forget_one(postgres_url, 5)
+
+
 async def test_a_host_without_a_kept_key_says_that_nobody_else_will_recognise_what_it_forgets(
     postgres_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):

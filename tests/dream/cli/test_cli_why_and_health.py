@@ -318,5 +318,20 @@ def test_the_doctor_of_a_server_tells_where_the_key_of_forgotten_texts_is(
     assert "AGENTCORE_FORGET_KEY gives the key" in " ".join(cli.good("doctor").split())
 
 
+def test_the_doctor_tells_of_a_key_of_forgotten_texts_that_was_lost_until_a_new_one_counts(cli: CommandLine):
+    long = "Ana keeps the spare key of her summer house below the third flower pot on the left of the green door"
+    cli.good("forget", *cli.known(long), "--yes")
+    assert "the key of forgotten texts is the one they are remembered by" in " ".join(cli.good("doctor").split())
+    (cli.data / "forget.key").unlink()
+    examined = cli("doctor")
+    assert examined.code == 1
+    assert "remembered by another key than this host has: forget.key is not in its folder" in " ".join(
+        examined.out.split()
+    )
+    assert "key of this host" in cli.good("forget", "--new-key")
+    assert "a key was lost: texts forgotten before" in " ".join(cli.good("doctor").split())
+    assert cli("forget", "--new-key", "--everything").code == 2
+
+
 def test_the_doctor_counts_what_recall_would_find(filled: CommandLine):
     assert "recall finds all 181 active entries" in filled.good("doctor")

@@ -18,6 +18,7 @@ from agentcore.stores.sql.schema import (
     busy_holders,
     fan_outs,
     fleet_workers,
+    forget_keys,
     hosts,
     known_copies,
     metadata,
@@ -30,7 +31,7 @@ ROLE_VARIABLE: Final = "AGENTCORE_DATABASE_ROLE"
 """Names the role that transactions on a scope take on; without it no policies are made."""
 
 OPEN_TABLES: Final = frozenset(
-    {access_tokens, busy_holders, fleet_workers, hosts, known_copies, model_rates, schedule_terms}
+    {access_tokens, busy_holders, fleet_workers, forget_keys, hosts, known_copies, model_rates, schedule_terms}
 )
 """Tables that hold no memory: who works on the database, who may ask, and what is common to all scopes."""
 

@@ -26,7 +26,7 @@ from agentcore.stores.sql.schema.dreams import (
     waiting_exchanges,
 )
 from agentcore.stores.sql.schema.fleet import fleet_workers, model_rates, schedule_terms
-from agentcore.stores.sql.schema.forgetting import erasures, known_copies, tombstones
+from agentcore.stores.sql.schema.forgetting import erasures, forget_keys, known_copies, tombstones
 from agentcore.stores.sql.schema.hypotheses import claims, hypotheses
 from agentcore.stores.sql.schema.people import (
     busy_holders,
@@ -67,7 +67,7 @@ from agentcore.stores.sql.schema.records import (
     withheld,
 )
 
-REVISION = "0033"
+REVISION = "0034"
 """The Alembic revision this code reads and writes."""
 
 KNOWN_REVISIONS = tuple(f"{number:04d}" for number in range(9, int(REVISION) + 1))
@@ -97,6 +97,7 @@ __all__ = [
     "fanned_out",
     "feedback",
     "fleet_workers",
+    "forget_keys",
     "forgotten",
     "hosts",
     "hypotheses",

@@ -1,6 +1,6 @@
-"""Tables of what a person had forgotten, of erased scopes, and of files that hold copies."""
+"""Tables of what a person had forgotten, of erased scopes, of files that hold copies, and of keys."""
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, String, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text
 
 from agentcore.stores.sql.schema.records import Key, Name, instant, metadata, row_key, scope_key
 
@@ -38,4 +38,13 @@ known_copies = Table(
     Column("place", Text, nullable=False),
     Column("records", BigInteger, nullable=False),
     instant("made_at"),
+)
+
+forget_keys = Table(
+    "forget_keys",
+    metadata,
+    # The last one counts; those before it were lost or replaced.
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("fingerprint", String(64), nullable=False),
+    instant("first_used_at"),
 )

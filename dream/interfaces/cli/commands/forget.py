@@ -13,7 +13,7 @@ from agentcore.stores.forgetting import Forgotten, TurnsChoice
 from dream.interfaces.cli.commands.scopes import named_scopes, pattern_of
 from dream.interfaces.cli.errors import ConflictingOptionsError, MissingSettingError
 from dream.interfaces.cli.render.forgetting import OUT_OF_REACH, erasure_lines, forgetting_lines, forgotten_lines
-from dream.interfaces.cli.render.text import counted, one_line
+from dream.interfaces.cli.render.text import Line, counted, one_line
 from dream.interfaces.cli.session import Access, CliSession
 
 if TYPE_CHECKING:
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 _LEAST_PREFIX = 6
 _NAMED = 10
-_NAMES = ("entry", "--session", "--turn", "--everything", "--all-of")
+_NAMES = ("entry", "--session", "--turn", "--everything", "--all-of", "--new-key")
+_NEW_KEY = (
+    "What is forgotten from now on is remembered by the key of this host; texts forgotten before are known by origin."
+)
 
 
 async def forget(
@@ -41,6 +44,7 @@ async def forget(
     all_of: str | None = None,
     turns: TurnsChoice = TurnsChoice.CITED,
     all_scopes: Annotated[bool, Parameter(negative="")] = False,
+    new_key: Annotated[bool, Parameter(negative="")] = False,
     yes: Annotated[bool, Parameter(negative="")] = False,
     session: CliSession,
 ) -> None:
@@ -56,10 +60,11 @@ async def forget(
         all_of: Erase all scopes of the workspace that are about this peer.
         turns: What of the conversation goes with an entry: what it rests on, also what else says it, or no text of it.
         all_scopes: With --everything, erase all scopes; those that fit where `--scope` holds `*`, as in `acme/*/*`.
+        new_key: Forget nothing; remember what is forgotten later by the key of this host, since the former is lost.
         yes: Ask nobody; scripts have to say it.
         session: Whose memory.
     """
-    given = [entry is not None, conversation is not None, turn is not None, everything, all_of is not None]
+    given = [entry is not None, conversation is not None, turn is not None, everything, all_of is not None, new_key]
     if sum(given) != 1:
         told = [name for name, is_given in zip(_NAMES, given, strict=True) if is_given]
         if told:
@@ -74,7 +79,10 @@ async def forget(
         await _erase_each(session, pattern, yes=yes)
         return
     async with session.host(Access.AMEND) as host:
-        if everything or all_of is not None:
+        if new_key:
+            await host.storage.write(session.scope, lambda unit: unit.tombstones.claim_key(replace=True))
+            session.screen.show(lambda: {"key": "new"}, lambda: [Line(_NEW_KEY)])
+        elif everything or all_of is not None:
             await _erase(host, session, all_of, yes=yes)
         elif conversation is not None:
             await _forget_turns(host, session, {"session_id": conversation}, yes=yes)
