@@ -92,7 +92,8 @@ class KnownCopy:
     """A file that is known to hold a copy of a scope: no forget reaches it.
 
     Args:
-        kind: What it is: `export`, `backup`, or `migration` for the copy that was made before the newest one.
+        kind: What it is: `export`, `readable export`, `backup`, `copy` for another database with everything, or
+            `migration` for the copy that was made before the newest one.
         place: Where it was written.
         records: How many records it holds.
         made_at: When it was made.

@@ -1,20 +1,21 @@
 """Moves everything from one database to another, of whichever kind."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Connection, func, select, text, true
+from sqlalchemy import Connection, Insert, func, insert, select, text, true
 
+from agentcore.domain.temporal import to_micros
 from agentcore.errors import StorageUnavailableError
 from agentcore.stores.sql.engines.database import Database
 from agentcore.stores.sql.engines.database_url import require_driver
 from agentcore.stores.sql.engines.sqlite_database import SqliteDatabase
 from agentcore.stores.sql.forget_key import ForgetKey
-from agentcore.stores.sql.schema import busy_holders, hosts, metadata, scopes
+from agentcore.stores.sql.schema import busy_holders, hosts, known_copies, metadata, scopes
 from agentcore.stores.sql.scope_copy import copy_rows
 
 _LEFT_OUT: Final = frozenset({busy_holders, hosts})
@@ -35,12 +36,13 @@ class Copied:
     rows: dict[str, int]
 
 
-def copy_everything(source: Path | str, target: Path | str) -> Copied:
+def copy_everything(source: Path | str, target: Path | str, *, at: datetime | None = None) -> Copied:
     """Copy every row, keys included, in one transaction on either side; what goes wrong leaves the target empty.
 
     Args:
         source: The file, or the URL of the database.
         target: The same of the database that is filled; it may not hold anything yet.
+        at: When: each of them notes the other, which certificates of erasures name; None notes nothing.
 
     Raises:
         StorageError: one of them cannot be used, or the target holds something.
@@ -55,7 +57,19 @@ def copy_everything(source: Path | str, target: Path | str) -> Copied:
             if table not in _LEFT_OUT
         }
         _go_on_counting(writing)
+        if at is not None:
+            writing.execute(_noting(there, counts, at))
+    if at is not None:
+        with suppress(StorageUnavailableError), _opened(source) as there, there.writing() as noting:
+            noting.execute(_noting(here, counts, at))
     return Copied(scopes=counts[scopes.name], rows={name: count for name, count in counts.items() if count})
+
+
+def _noting(copy: Database, counts: Mapping[str, int], at: datetime) -> Insert:
+    """Return what notes a database that holds the same."""
+    records = sum(counts.get(name, 0) for name in ("entries", "turns", "skills"))
+    row = {"kind": "copy", "place": copy.name, "records": records, "made_at": to_micros(at)}
+    return insert(known_copies).values(row)
 
 
 @contextmanager

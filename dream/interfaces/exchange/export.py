@@ -82,12 +82,13 @@ async def export_file(storage: Storage, scope: Scope, path: Path) -> int:
     records = await storage.read(scope, work)
     # A folder that cannot be written has to be exported all the same; its certificate then does not name the file.
     with suppress(StorageUnavailableError):
-        await storage.write(scope, partial(_note, path=path, records=records))
+        await storage.write(scope, partial(note_export, path=path, records=records))
     return records
 
 
-def _note(unit: UnitOfWork, path: Path, records: int) -> None:
-    unit.erasure.note_copy(KnownCopy("export", str(path.absolute()), records, unit.now))
+def note_export(unit: UnitOfWork, path: Path, records: int = 0, kind: str = "export") -> None:
+    """Note that a file holds what the scope holds: the certificate of an erasure names it."""
+    unit.erasure.note_copy(KnownCopy(kind, str(path.absolute()), records, unit.now))
 
 
 def _write_all(view: ReadView, write: Callable[[bytes], object]) -> int:

@@ -25,6 +25,20 @@ def test_all_that_scopes_keep_about_a_peer_is_on_one_page(cli: CommandLine, tmp_
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def test_a_certificate_names_pages_of_a_peer_and_databases_with_a_copy(cli: CommandLine, tmp_path: Path):
+    for scope in ("acme/agent/ana", "acme/agent/ben"):
+        cli.good("--scope", scope, "remember", "Somebody sings.")
+    page, other = tmp_path / "ana.md", CommandLine(cli._capture, tmp_path / "other")
+    assert cli("export", "--all-of", "ana", "--readable", "--output", page).code == 0
+    assert cli("copy", "--from", cli.data, "--to", other.data).code == 0
+    erase = ("forget", "--everything", "--yes")
+    ana = "\n".join(cli.json("--scope", "acme/agent/ana", *erase)["beyond_reach"])
+    assert f"readable export {page} of " in ana
+    assert f"copy {other.database} of " in ana
+    assert f"copy {cli.database} of " in "\n".join(other.json("--scope", "acme/agent/ana", *erase)["beyond_reach"])
+    assert str(page) not in "\n".join(cli.json("--scope", "acme/agent/ben", *erase)["beyond_reach"])
+
+
 def test_a_peer_whom_no_scope_is_about_is_said_so(cli: CommandLine):
     cli.good("remember", "Ana sings.")
     told = cli("export", "--all-of", "nobody", "--readable")

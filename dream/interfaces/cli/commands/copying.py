@@ -42,7 +42,7 @@ async def copy(
         raise MissingFolderError(path=from_)
     if source == target:
         raise InvalidOptionsError(field="--to", value=to, allowed="name another place than --from")
-    done = await asyncio.to_thread(copy_everything, source, target)
+    done = await asyncio.to_thread(copy_everything, source, target, at=session.clock.now())
     folders = (session.data_dir if isinstance(one, str) else one.parent for one in (source, target))
     former, new = map(ForgetKey.of, folders)
     if former.held()[0] is not None:

@@ -22,10 +22,10 @@ from dream.interfaces.cli.render.exchange import exported_lines, import_lines
 from dream.interfaces.cli.render.text import Line, counted, encodable, one_line
 from dream.interfaces.cli.session import Access, CliSession
 from dream.interfaces.exchange.export import export_file, export_scope
-from dream.interfaces.exchange.files import SourceFile, replacing
+from dream.interfaces.exchange.files import SourceFile
 from dream.interfaces.exchange.formats import Format
 from dream.interfaces.exchange.importer import import_file
-from dream.interfaces.exchange.readable import readable_pages
+from dream.interfaces.exchange.readable import export_readable_file, readable_pages
 
 
 async def import_(
@@ -172,16 +172,11 @@ def _make(folder: Path) -> None:
 async def _readable(session: CliSession, peer: str, output: Path | None) -> None:
     # The scope of the session is not asked for: whether there is any about the peer is.
     async with session.host(Access.LOOK, dreams=False, needs_scope=False) as host:
-        pages = [page async for page in readable_pages(host.storage, peer, within=session.pattern)]
-    content = "".join(pages).encode("utf-8", "replace")
-    if output is None:
-        session.screen.write(content)
-        return
-    try:
-        with replacing(output) as file:
-            file.write(content)
-    except OSError as error:
-        raise UnwritableFileError(path=str(output), problem=os.strerror(error.errno or 0)) from error
+        if output is None:
+            pages = [page async for page in readable_pages(host.storage, peer, within=session.pattern)]
+            session.screen.write("".join(pages).encode("utf-8", "replace"))
+            return
+        await export_readable_file(host.storage, peer, output, within=session.pattern)
     session.screen.show(
         lambda: {"path": encodable(str(output)), "peer": peer},
         lambda: (Line(f"All that is kept about {one_line(peer)}: {one_line(str(output))}"),),
