@@ -5,6 +5,7 @@ took the place of are brought back first. Turns that say it are withheld, and th
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final
 
 import orjson
 from sqlalchemy import delete, insert, select
@@ -21,7 +22,7 @@ from agentcore.stores.sql.card import SqlCardStore
 from agentcore.stores.sql.entries import SqlEntryStore
 from agentcore.stores.sql.erase import SqlErasureStore
 from agentcore.stores.sql.evidence_words import evidence_saying
-from agentcore.stores.sql.forget_skills import forget_in_skills
+from agentcore.stores.sql.forget_skills import SENTENCE, forget_in_skills
 from agentcore.stores.sql.hypotheses import SqlClaimStore, SqlHypothesisStore, doomed_with
 from agentcore.stores.sql.questions import SqlQuestionStore
 from agentcore.stores.sql.redact import corrections_of, delete_feedback, delete_session_signals, redact
@@ -31,6 +32,7 @@ from agentcore.stores.sql.settings import SqlImportLedger
 from agentcore.stores.sql.stored_texts import TextFilter, says
 from agentcore.stores.sql.tombstones import SqlTombstoneStore, is_hashed
 from agentcore.stores.sql.transaction import Transaction, chunks
+from agentcore.stores.sql.turns import SqlTurnReader
 from agentcore.stores.sql.withheld import SqlWithheldStore
 from agentcore.stores.values import Withheld
 
@@ -103,8 +105,9 @@ def forget_said(transaction: Transaction, said: tuple[str, ...], noted: Collecti
     SqlWithheldStore(transaction).add([Withheld(SourceKind.TURN, one, one) for one in said])
     _bury(transaction, TombstoneKind.TURN, said)
     _forget_feedback(transaction, corrections)
+    sentences = _sentences(transaction, said)
     redact(transaction, said)
-    return _remove(transaction, doomed, spared, said, said)
+    return _remove(transaction, doomed, spared, said, said, sentences=sentences)
 
 
 def forget_entries(transaction: Transaction, asked: Iterable[MemoryEntry], said: Collection[str]) -> Forgotten:
@@ -138,12 +141,13 @@ def _remove(
     redacted: tuple[str, ...],
     *,
     chosen: Mapping[str, Sequence[str]] | None = None,
+    sentences: Collection[str] = (),
 ) -> Forgotten:
     """Scrub every copy of the doomed entries and of what the turns *said*, and delete the entries."""
     card = SqlCardStore(transaction)
     lines = {*card.resting_on(doomed), *card.saying([gone.content for gone in doomed.values()])}
     told = {text for one in doomed.values() for text in (one.content, *(piece.sentence for piece in one.evidence))}
-    skills = forget_in_skills(transaction, told, chosen or {})
+    skills = forget_in_skills(transaction, {*told, *sentences}, chosen or {})
     claims, guesses = doomed_with(transaction, doomed, said)
     gone = {one.id: one.content for one in (*doomed.values(), *lines)}
     gone |= {one.id: one.quote for one in claims} | {one.id: one.hypothesis for one in guesses}
@@ -288,6 +292,15 @@ def _remember_hashes(transaction: Transaction, unsaid: Mapping[str, str]) -> Non
     ]
     if rows:
         transaction.connection.execute(insert(forgotten), rows)
+
+
+_AROUND: Final = " \t.!?…。\uff01\uff1f।"
+
+
+def _sentences(transaction: Transaction, said: Collection[str]) -> set[str]:
+    """Return what these turns say, sentence by sentence: a skill that was made of one has its words."""
+    told = SqlTurnReader(transaction).get_many(said)
+    return {one.strip(_AROUND) for turn in told for one in SENTENCE.findall(turn.content)}
 
 
 def _still_said(transaction: Transaction, doomed: Mapping[str, MemoryEntry]) -> set[str]:

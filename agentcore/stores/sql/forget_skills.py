@@ -16,7 +16,7 @@ from agentcore.stores.sql.skills import SqlSkillStore
 from agentcore.stores.sql.stored_texts import is_telling
 from agentcore.stores.sql.transaction import Transaction, chunks, contains
 
-_SENTENCE: Final = re.compile(r"[^\r\n]*?[.!?…。\uff01\uff1f।]+(?=\s|$)|[^\r\n]+")
+SENTENCE: Final = re.compile(r"[^\r\n]*?[.!?…。\uff01\uff1f।]+(?=\s|$)|[^\r\n]+")
 _TOGETHER: Final = 50
 
 
@@ -36,7 +36,7 @@ def forget_in_skills(
     store, redacted = SqlSkillStore(transaction), set[str]()
     ids = {*chosen, *_saying(transaction, telling)}
     for skill in store.get_many(ids):
-        gone = [normalise(one) for text in (*telling, *chosen.get(skill.id, ())) for one in _SENTENCE.findall(text)]
+        gone = [normalise(one) for text in (*telling, *chosen.get(skill.id, ())) for one in SENTENCE.findall(text)]
         after = _without(skill, [one for one in gone if one])
         if after == skill:
             continue
@@ -77,7 +77,7 @@ def _cut(text: str, gone: Collection[str]) -> str:
         return "" if any(one in said for one in gone) else sentence.group()
 
     for line in text.splitlines(keepends=True):
-        left = _SENTENCE.sub(kept, line)
+        left = SENTENCE.sub(kept, line)
         if left == line or left.strip(" \t\r\n-*+#>0123456789.)"):
             lines.append(left)
     return "".join(lines)

@@ -15,7 +15,9 @@ STEPS = f"1. Ring the bell.\n2. {FACT}. Then wait.\n3. Greet the dog.\n"
 
 @pytest.fixture
 async def host(tmp_path: Path) -> AsyncIterator[Host]:
-    async with AgentHostBuilder(tmp_path / "data").with_memory().with_skills().build() as opened:
+    async with (
+        AgentHostBuilder(tmp_path / "data").with_memory().with_conversation_log().with_skills().build() as opened
+    ):
         yield opened
 
 
@@ -36,6 +38,15 @@ async def test_a_skill_loses_the_sentence_that_says_a_forgotten_text_and_keeps_i
     assert done.skills == (skill.id,)
     assert skill.content == "1. Ring the bell.\n2. Then wait.\n3. Greet the dog."
     assert "zinc" not in skill.summary
+
+
+@pytest.mark.parametrize("by", ["turn_id", "session_id"])
+async def test_a_skill_loses_the_sentences_of_a_forgotten_turn_that_no_memory_was_made_of(host: Host, by: str):
+    said = await host.conversation.append(session_id="s", role="user", content=f"Hello. {FACT}! Tell nobody.")
+    await host.skills.save("visits/ana", summary="How to visit.", content=STEPS)
+    done = await host.conversation.forget(**{by: said.id if by == "turn_id" else "s"})
+    assert len(done.skills) == 1
+    assert await content(host) == "1. Ring the bell.\n2. Then wait.\n3. Greet the dog."
 
 
 async def test_what_a_skill_says_in_much_the_same_words_is_found_and_goes_if_it_is_chosen(host: Host):
