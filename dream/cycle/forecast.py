@@ -247,9 +247,10 @@ class Forecaster:
 
     def _further(self, model_pass: ModelPass, batch: Batch, asked: NextRound) -> list[RoundKind]:
         """Return the rounds that may follow a question: as many second readings as its answer has statements for."""
-        rounds = further_rounds(declared(model_pass).rounds, self.options)
+        sections = [RoundKind.QUESTION] * (batch.sections - 1)
+        rounds = [*sections, *further_rounds(declared(model_pass).rounds, self.options)]
         if VERIFY not in model_pass.directives:
-            return list(rounds)
+            return rounds
         is_read = asked.kind is RoundKind.VERIFICATION or self.options.verification is VerificationMode.VERIFIED
         expected = min(len(batch.members), asked.request.max_output_tokens // _STATEMENT)
         readings = max(1, -(-expected // READ_AT_ONCE)) if is_read else 0

@@ -184,7 +184,7 @@ class Batch:
         reader: Name of a cursor of its own, for records that the pass's cursor does not count; "" for the pass's.
         cursor: Where that cursor stands once the batch is settled.
         waited: Id of the waiting exchange that it goes on with; "" for a new one.
-        spans: Which slices it shows of members that no prompt has room for.
+        spans: Which slices it shows of members that no prompt has room for; several of one in a question each.
     """
 
     number: str
@@ -205,6 +205,11 @@ class Batch:
     def record_ids(self) -> tuple[str, ...]:
         """Ids of all that is shown, in the order of the handles."""
         return tuple(record_id for record_id, _ in (*self.members, *self.beside))
+
+    @property
+    def sections(self) -> int:
+        """Questions that it takes to show a record of which it shows more than one slice; else 1."""
+        return max(1, len(self.spans) - len({one.record_id for one in self.spans}) + 1)
 
     def halves(self) -> tuple[Batch, Batch] | None:
         """Return the batch in two, for an answer or a prompt that was too long; None if it has one member.

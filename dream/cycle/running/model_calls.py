@@ -358,7 +358,8 @@ class Exchange:
     async def _about(self, batch: Batch, answered: Sequence[Round]) -> list[AnsweredBatch] | None:
         rounds: list[Round] = [*answered]
         while (asked := await self.dream_pass.ask(self.context, batch, tuple(rounds))) is not None:
-            if _bounded(rounds) - _bounded(answered) == self.context.options.model.max_rounds:
+            most = self.context.options.model.max_rounds + batch.sections - 1
+            if _bounded(rounds) - _bounded(answered) == most:
                 note = Refusal(Refused.TOO_MANY_ROUNDS, f"batch {batch.number}: a {asked.kind}")
                 return [AnsweredBatch(batch, tuple(rounds), note=note)]
             answer = await self._ask(batch, len(rounds) + 1, asked)

@@ -1,8 +1,9 @@
-"""Divides a turn that is longer than a prompt at its sentences, so that all of it is read."""
+"""Divides what is longer than a prompt at headings and sentences, so that all of it is read."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 from agentcore.domain.conversation import Turn
@@ -10,6 +11,8 @@ from dream.domain.rounds import ShownPart
 from dream.passes.conversation.sentences import sentences_in
 from dream.passes.prompts import quoted
 
+_HEADING: Final = re.compile(r"#{1,6}\s")
+_FENCE: Final = re.compile(r"\s*(?:```|~~~)")
 _WORD: Final = re.compile(r"\S+\s*|\s+")
 _LEAST: Final = 200
 """Bytes that a slice must have room for; below that its line has more room than its words."""
@@ -53,6 +56,34 @@ def slices_of(turn: Turn, room: int, weigh: Callable[[Turn], int]) -> list[TurnS
     text = turn.content
     places = _joined(text, most, _cut(text, most))
     return [TurnSlice(replace(turn, content=text[start:end]), ShownPart(turn.id, start, end)) for start, end in places]
+
+
+def sections_of(text: str, tokens: int) -> list[Place]:
+    r"""Return the places of the parts of a Markdown text, each of so many tokens at most; none if that is too few.
+
+    They end before headings; what stands under one and is longer ends with its sentences.
+
+    Example:
+        >>> text = "# A\n" + "Go on. " * 60 + "\n# B\n```\n# no heading\n```\n" + "Stop. " * 60
+        >>> [text[start:end][:7] for start, end in sections_of(text, 120)], len(sections_of(text, 60))
+        (['# A\nGo ', '# B\n```'], 4)
+    """
+    most = tokens * _BYTES
+    if most < _LEAST:
+        return []
+    starts, is_fenced, at = [0], False, 0
+    for line in text.splitlines(keepends=True):
+        is_fenced ^= _FENCE.match(line) is not None
+        if at and not is_fenced and _HEADING.match(line) is not None:
+            starts.append(at)
+        at += len(line)
+    found: list[Place] = []
+    for start, end in pairwise([*starts, len(text)]):
+        part = text[start:end]
+        cut = [(0, len(part))] if _size(part) <= most else _joined(part, most, _cut(part, most))
+        found += [(start + one, start + other) for one, other in cut]
+    # What stands between them, line breaks, stays there whatever becomes of them.
+    return [(start, start + len(text[start:end].rstrip())) for start, end in _joined(text, most, found)]
 
 
 def _cut(text: str, most: int) -> Iterator[Place]:

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -280,6 +281,31 @@ async def test_what_stays_the_same_comes_first(world: World):
     assert estimate_tokens(first[same:]) < 120
 
 
+async def test_two_dreams_begin_their_question_with_the_same_three_thousand_tokens(world: World):
+    world = reading(world)
+    for text in ("Rui has hay fever.", "Shorter answers, please!"):
+        for session in ("a", "b"):
+            await talk(world, f"Summarize my email. {text}", "assistant: Fine.", session=session + text)
+        await dream(world)
+    joint = [request for request in world.chat.requests if is_joint(request)]
+    first, second = ("\n".join(message.content for message in one.messages).encode()[: 4 * 3_000] for one in joint)
+    assert (first, names_in(joint[0])) == (second, names_in(joint[1]))
+
+
+async def test_an_own_directive_for_missing_skills_acts_and_they_are_looked_for_before_skills_are_consolidated(
+    world: World, tmp_path: Path
+):
+    (tmp_path / "directives").mkdir()
+    (tmp_path / "directives" / "skill-gap.md").write_text("Write skills for email alone.")
+    for session in ("s1", "s2"):
+        await talk(world, "Summarize the email.", "assistant: Here it is.", session=session)
+    world = replace(reading(world), data_dir=tmp_path)
+    report = await dream(world)
+    assert "Write skills for email alone." in world.chat.requests[0].messages[0].content
+    order = [one.name for one in report.passes]
+    assert order.index("skill-gaps") < order.index("skill-consolidation")
+
+
 async def test_a_session_has_one_heading_and_its_turns_no_date_of_their_own(world: World):
     await evening(world)
     world = reading(world)
@@ -320,14 +346,21 @@ async def test_what_a_person_said_at_greater_length_than_a_prompt_is_read_in_par
     assert len(world.chat.requests) == 2
 
 
-async def test_the_forecast_of_what_is_shared_is_what_the_run_then_sends(world: World):
-    await talk(world, *(f"Rui has hay fever, {place} times." for place in range(10)), session="s0")
-    await evening(world)
+@pytest.mark.parametrize("lags", [(), ("episodes",), ("fact-mining", "skill-gaps")])
+@pytest.mark.parametrize("off", ["", "preferences", "fact-mining"])
+async def test_the_forecast_of_what_is_shared_is_what_the_run_then_sends(world: World, lags: Sequence[str], off: str):
     world = reading(world, batch_turns=6)
-    told = [one for one in await world.dreams.forecast(passes=READERS) if one.calls]
-    await dream(world)
-    sent = sum(estimate_tokens(message.content) for request in world.chat.requests for message in request.messages)
-    assert sum(one.calls for one in told) == len(world.chat.requests) > 1
+    await talk(world, *(f"Rui has hay fever, {place} times." for place in range(10)), "assistant: Oh.", session="s0")
+    if lags:
+        await world.dreams.run(passes=[name for name in READERS if name not in lags])
+    before = len(world.chat.requests)
+    await evening(world)
+    passes = [name for name in READERS if name != off]
+    told = [one for one in await world.dreams.forecast(passes=passes) if one.calls]
+    await world.dreams.run(passes=passes)
+    asked = world.chat.requests[before:]
+    sent = sum(estimate_tokens(message.content) for request in asked for message in request.messages)
+    assert sum(one.calls for one in told) == len(asked) > 1
     assert sum(one.least_tokens for one in told) == pytest.approx(sent, rel=0.1)
 
 

@@ -10,12 +10,13 @@ from agentcore.domain.text import normalise
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
+from dream.domain.rounds import ShownPart
 from dream.domain.verification import Assertion, EvidenceLine
 from dream.guards.names import Vocabulary
 from dream.guards.verdict import Verdict
 from dream.passes.exchange_state import Item
 from dream.passes.skills.answers import SkillAnswer, SkillDraft, one_line, storable
-from dream.passes.skills.optimization.packing import REWRITE, RewriteCandidate
+from dream.passes.skills.optimization.packing import REWRITE, RewriteCandidate, section_id
 from dream.passes.skills.optimization.prompt import failure_text, retry_text
 from dream.passes.skills.procedure import skill_line, skill_text, verdict_of
 
@@ -125,6 +126,32 @@ def _meant(draft: SkillDraft, judge_input: RewriteJudgeInput) -> RewriteCandidat
     if draft.name.strip() not in {found.skill.name, draft.sources[0]}:
         return Refusal(Refused.MISMATCHED, f"{found.skill.name} under another name")
     return found
+
+
+def joined(
+    whole: RewriteCandidate, places: Sequence[ShownPart], rewrites: Mapping[str, Rewrite], tried: Sequence[str]
+) -> Rewrite | Refusal | None:
+    """Return a skill with the sections that were rewritten in their places; None if none was.
+
+    Args:
+        whole: The skill.
+        places: Where its sections stand.
+        rewrites: The rewritten ones by the id of their section.
+        tried: Texts of it that were taken back before.
+    """
+    if not rewrites:
+        return None
+    text, at, parts = whole.skill.content, 0, list[str]()
+    for number, place in enumerate(places, 1):
+        new = rewrites.get(section_id(whole.skill, number))
+        parts += [text[at : place.start], text[place.start : place.end] if new is None else new.content]
+        at = place.end
+    content = "".join((*parts, text[at:]))
+    if normalise(content) in map(normalise, tried):
+        return Refusal(Refused.WORKED_WORSE, whole.skill.name)
+    if storable(content) is None:
+        return Refusal(Refused.INVALID_CONTENT, whole.skill.name)
+    return Rewrite(whole, whole.skill.summary, content)
 
 
 def change_set(rewrite: Rewrite, as_of: datetime, new_id: Callable[[], str]) -> ChangeSet:

@@ -11,6 +11,7 @@ from agentcore.domain.signals import Feedback
 from agentcore.domain.skill import Skill
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.reasons import Refused
+from dream.domain.rounds import ShownPart
 from dream.passes.protocol import ModelContext
 from dream.passes.skills.lines import is_sparse
 from dream.passes.skills.optimization.outcomes import Outcomes, Retry
@@ -160,6 +161,23 @@ async def _fresh(context: ModelContext, candidates: Sequence[RewriteCandidate]) 
     unseen = [one for one in candidates if one.mark(context.directives) not in seen]
     declined = frozenset(await context.declined({fingerprint(REWRITE, one.skill) for one in unseen}))
     return [one for one in unseen if fingerprint(REWRITE, one.skill) not in declined]
+
+
+def section_id(skill: Skill, number: int) -> str:
+    """Return what a section of a skill is told from the others by."""
+    return f"{skill.id}/{number}"
+
+
+def sections(candidate: RewriteCandidate, places: Sequence[ShownPart]) -> dict[str, RewriteCandidate]:
+    """Return the sections of a long skill by handle, each as a skill with the same failures."""
+    skill = candidate.skill
+    return {
+        f"s{number}": replace(
+            candidate,
+            skill=replace(skill, id=section_id(skill, number), content=skill.content[place.start : place.end]),
+        )
+        for number, place in enumerate(places, 1)
+    }
 
 
 def tried_texts(earlier: Sequence[Skill]) -> dict[str, list[str]]:

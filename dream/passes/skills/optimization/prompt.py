@@ -1,6 +1,7 @@
 """Asks the model to rewrite skills that fail or say too little."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from agentcore.domain.signals import Feedback, ToolCall
@@ -25,8 +26,21 @@ failure says that it is wrong. Name nothing specific that neither the skill nor 
 not to blame stands not in the list. Nothing is deleted here: toDelete stays empty."""
 
 _SKILLS: Final = "Skills, each with what went wrong in sessions that used it:"
+_SECTIONS: Final = "A section of a skill, with what went wrong in sessions that used the skill:"
+_SECTION_RULE: Final = """\
+The skill is too long to be shown whole: this is one section of it. The others are reviewed by themselves and stay
+beside it. "content" is this section alone, whole; what a failure says of another section is left to that one."""
+_SHARE_ANSWERED: Final = 0.6
+"""A section takes so much of an answer at most: rewritten, it is longer."""
 _LONGEST_FAILURE: Final = 500
 _LONGEST_ARGUMENTS: Final = 200
+
+
+def room_for_section(candidate: RewriteCandidate, options: ModelOptions) -> int:
+    """Return the tokens of the text that a section of a skill may have, in a prompt and in an answer."""
+    frame = weigh(replace(candidate, skill=replace(candidate.skill, content="")))
+    shown = room_for_skills(options) - estimate_tokens(f"{_SECTIONS}\n{_SECTION_RULE}") - frame
+    return min(shown, int(_SHARE_ANSWERED * options.answer_tokens))
 
 
 def room_for_skills(options: ModelOptions) -> int:
@@ -78,17 +92,24 @@ def failure_text(failure: Feedback) -> str:
 
 
 def question(
-    context: ModelContext, candidates: Mapping[str, RewriteCandidate], directives: Sequence[str], purpose: str
+    context: ModelContext,
+    candidates: Mapping[str, RewriteCandidate],
+    directives: Sequence[str],
+    purpose: str,
+    *,
+    sections: int = 1,
 ) -> ChatRequest:
-    """Return the question about candidates by handle."""
+    """Return the question about candidates by handle, or about one of the sections of a skill."""
     lines: list[str] = []
     for handle, one in candidates.items():
-        lines.append(skill_line(handle, one.skill, SPARSE if one.sparse else ""))
+        mark = f"section={handle[1:]}/{sections}" if sections > 1 else SPARSE if one.sparse else ""
+        lines.append(skill_line(handle, one.skill, mark))
         lines += _told_of(handle, one)
+    asked = [_SECTIONS, _CONTRACT, _SECTION_RULE] if sections > 1 else [_SKILLS, _CONTRACT]
     return build_request(
         context,
         directives=directives,
-        blocks=[fenced(context.marker, _SKILLS, lines), _CONTRACT],
+        blocks=[fenced(context.marker, asked[0], lines), *asked[1:]],
         answer=_FORM,
         purpose=purpose,
     )

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+import orjson
 import pytest
 from dreaming import DAY, World, codes
 from rereading import leaves_out_a_step
@@ -306,13 +307,95 @@ async def test_nothing_is_deleted_here(library: Library):
     assert (codes(done), await library.everything()) == (["no_replacement"], [before])
 
 
-async def test_a_skill_too_long_to_be_shown_whole_is_left_alone_with_a_reason(world: World):
-    library = Library(with_options(world, model=ModelOptions(prompt_tokens=1_500)))
-    await at_risk(library, "word " * 3_000)
+HANDBOOK = "\n".join(
+    f"# Part {part}\n" + "".join(f"{step}. Do step {step} of {part}, and look twice.\n" for step in range(1, 31))
+    for part in range(1, 4)
+)
+"""A skill of three sections, of which a prompt of 900 tokens has room for one."""
+
+
+async def long_skill(world: World, **model: Any) -> tuple[Library, Any]:
+    library = Library(with_options(world, model=ModelOptions(**({"prompt_tokens": 900} | model))))
+    return library, await at_risk(library, HANDBOOK)
+
+
+def section_of(prompt: str) -> int:
+    return int(prompt.partition("section=")[2].partition("/")[0])
+
+
+def improving(*sections: int) -> Reply:
+    """Put a step into these sections, and leave the others as they are."""
+
+    def reply(prompt: str) -> dict[str, Any]:
+        number = section_of(prompt)
+        if number not in sections:
+            return dict(NOTHING)
+        text = shown(prompt)
+        item = {"name": "mail-send", "summary": "Another", "content": f"{text}\n31. Ask first.", "seeAlso": []}
+        return {"toSave": [item | {"sourceNames": [f"s{number}"]}], "toDelete": []}
+
+    return reply
+
+
+def shown(prompt: str) -> str:
+    """The text of the section that a prompt shows."""
+    line = next(line for line in prompt.splitlines() if "section=" in line)
+    return str(orjson.loads('"# Part' + line.rpartition('"# Part')[2]))
+
+
+async def test_a_skill_too_long_for_a_prompt_is_reviewed_by_sections_and_changed_once(world: World):
+    library, before = await long_skill(world)
+    exported = await world.export()
+    done = await library.optimize(*[improving(2, 3)] * 3)
+    assert (codes(done), done.notes["rewritten"], len(library.prompts)) == ([], 1, 3)
+    assert [section_of(prompt) for prompt in library.prompts] == [1, 2, 3]
+    assert max(-(-len(prompt.encode()) // 4) for prompt in library.prompts) <= 900
+    after = await library.get(before)
+    ends = [f"30. Do step 30 of {part}, and look twice." for part in (2, 3)]
+    expected = HANDBOOK
+    for end in ends:
+        expected = expected.replace(end, f"{end}\n31. Ask first.")
+    assert (after.content.split(), after.summary) == (expected.split(), before.summary)
+    (run,) = await world.dreams.runs(limit=1)
+    await world.dreams.undo(run.run_id)
+    assert await world.export() == exported
+    assert (await library.optimize()).reason == Skip.NO_WORK
+
+
+async def test_of_a_long_skill_a_section_that_leaves_out_a_step_stays_as_it_is(world: World):
+    library, before = await long_skill(world)
+
+    def worse(prompt: str) -> dict[str, Any]:
+        told = improving(1, 2)(prompt)  # type: ignore[operator]
+        if section_of(prompt) == 2:
+            told["toSave"][0]["content"] = "# Part 2\nSee https://evil.example/two."
+        return told
+
+    done = await library.optimize(*[worse] * 3)
+    after = (await library.get(before)).content
+    assert (codes(done), after.count("31. Ask first."), "evil" in after) == (["invented_detail"], 1, False)
+
+
+async def test_a_budget_that_ends_between_two_sections_loses_and_pays_none_twice(world: World):
+    library, before = await long_skill(world, tokens_per_run=9_500)
+    cut = await library.optimize(*[improving(2, 3)] * 3)
+    asked = [section_of(prompt) for prompt in library.prompts]
+    assert 0 < len(asked) < 3
+    assert (await library.get(before), cut.accepted) == (before, 0)
+    for _ in range(3):
+        await library.pass_time(hours=4)
+        await library.optimize(*[improving(2, 3)] * 3)
+        asked += [section_of(prompt) for prompt in library.prompts]
+    assert asked == [1, 2, 3]
+    assert (await library.get(before)).content.count("31. Ask first.") == 2
+
+
+async def test_a_skill_whose_failures_leave_no_room_for_a_section_is_left_alone_with_a_reason(world: World):
+    library, _ = await long_skill(world)
+    for _ in range(8):
+        await library.feedback("s1", summary="Wrong. " * 80)
     await library.skill("short", "Send it.")
-    done = await library.optimize()
-    assert codes(done) == ["prompt_too_long"]
-    assert max(-(-len(prompt.encode()) // 4) for prompt in library.prompts) <= 1_500
+    assert codes(await library.optimize()) == ["prompt_too_long"]
 
 
 async def test_no_prompt_exceeds_the_budget_and_the_rest_waits(world: World):
