@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from dream.cycle.card import Card
     from dream.cycle.claims import Claims
     from dream.cycle.desk import Desk
-    from dream.cycle.fleet.facade import HostFleet
     from dream.cycle.hypotheses import Hypotheses
     from dream.cycle.listeners import Listener, Unsubscribe
     from dream.cycle.model_check import ModelCheck
@@ -102,7 +101,9 @@ class Dreams(DreamRecords):
         evaluates conversations if there is a model; elsewhere no model is called unasked.
         """
         first = (FollowedEdits(self._parts.storage, self._shared.levels), *self._leftovers())
-        return first if self.service is None else (*first, *self._evaluators(), self.service)
+        if self.service is None:
+            return first
+        return (*first, *self._evaluators(), self.service)
 
     def _leftovers(self) -> tuple[HostedService, ...]:
         if self._parts.workspaces is None:
@@ -168,13 +169,6 @@ class Dreams(DreamRecords):
     def service(self) -> DreamService | None:
         """What starts dreams by themselves; None if nothing does."""
         return self._shared.service
-
-    @property
-    def fleet(self) -> HostFleet:
-        """The workers that dream for the host's PostgreSQL database."""
-        from dream.cycle.fleet.facade import HostFleet  # noqa: PLC0415 - most hosts have none
-
-        return HostFleet(self._host_parts, self._shared)
 
     async def schedule(
         self,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentcore.hosting.services import HostServices
-    from dream.cycle.dreams import HostDreams
+    from dream.cycle.dreams import Dreams, HostDreams
     from dream.cycle.fleet.fleet_admission import FleetLimits
     from dream.cycle.fleet.fleet_status import FleetStatus
     from dream.cycle.fleet.worker import FleetWorker
@@ -29,6 +29,11 @@ class HostFleet:
 
     parts: HostServices
     shared: HostDreams
+
+    @classmethod
+    def of(cls, dreams: Dreams) -> HostFleet:
+        """Return the fleet that the dreams of a host belong to."""
+        return cls(dreams._host_parts, dreams._shared)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - a part of it
 
     def worker(
         self,

@@ -4,7 +4,7 @@ import asyncio
 import os
 import shutil
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -29,7 +29,7 @@ ALONE = {"*": PassMode.OFF, "memory-consolidation": PassMode.APPLY}
 
 
 @asynccontextmanager
-async def opened(url: str, replies: Any, *, patience: float = 0.2, **options: Any) -> AsyncIterator[Host]:
+async def opened(url: str, replies: Any, *, patience: float = 0.2, **options: Any) -> AsyncGenerator[Host]:
     """A host that does not wait long for its database."""
     storage = SqlStorage(url, clock=SystemClock(), busy_timeout=timedelta(seconds=patience))
     builder = AgentHostBuilder(None).with_storage(storage).with_memory()
@@ -105,7 +105,7 @@ def small_disk(own_server: Server) -> Iterator[Path]:
     if os.getuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
         pytest.skip("only root may make a small disk")
     (folder / "data").mkdir()
-    shutil.chown(folder / "data", user())
+    shutil.chown(folder / "data", user() or "root")
     yield folder
     with own_server.connect() as connection:
         connection.execute("DROP DATABASE cramped WITH (FORCE)")

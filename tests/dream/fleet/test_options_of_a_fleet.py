@@ -16,6 +16,7 @@ from agentcore.stores.sql.schema import schedules
 from agentcore.testing import ManualClock
 from agentcore.testing.ids import SequentialIds
 from dream.cycle import Planner
+from dream.cycle.fleet.facade import HostFleet
 from dream.options import DreamOptions, Interval, SchedulingOptions
 from dream.options.levels import OptionLevels
 from dream.stores import dream_stores
@@ -55,7 +56,7 @@ async def test_a_worker_is_refused_where_no_other_would_recognise_what_it_forget
         AgentHostBuilder(None, database=postgres_url).with_memory().with_dreaming(in_background=False).build() as host
     ):
         with pytest.raises(InvalidOptionsError, match=f"{KEY_VARIABLE}.*the same for all workers"):
-            host.dreams.fleet.worker(postgres_url, at_once=1)
+            HostFleet.of(host.dreams).worker(postgres_url, at_once=1)
 
 
 async def test_scopes_are_planned_once_for_all_hosts_with_the_same_options_and_by_the_last_that_differs():

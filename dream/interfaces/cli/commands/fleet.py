@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from agentcore.domain.actor import HOST
 from agentcore.errors import InvalidOptionsError
 from agentcore.stores.acting import acting_as
+from dream.cycle.fleet.facade import HostFleet
 from dream.interfaces.cli.errors import MissingExtraError, MissingSettingError
 from dream.interfaces.cli.log_lines import logged_to_stderr
 from dream.interfaces.cli.render.fleet import fleet_json, fleet_lines
@@ -75,7 +76,9 @@ async def work(
         async with session.host(
             Access.CREATE, chat=model, embedder=session.embedder(), needs_scope=False, lease=_LEASE
         ) as host:
-            worker = host.dreams.fleet.worker(queue or session.url or "", at_once=at_once, limits=limits, rates=rates)
+            worker = HostFleet.of(host.dreams).worker(
+                queue or session.url or "", at_once=at_once, limits=limits, rates=rates
+            )
             await _until_stopped(session, host, worker, at_once)
 
 
@@ -88,7 +91,7 @@ async def fleet(*, database: Database = None, session: CliSession) -> None:
     """
     session = _at(session, database)
     async with session.host(Access.LOOK, needs_scope=False) as host:
-        found = await host.dreams.fleet.status(tenants=_TENANTS_SHOWN)
+        found = await HostFleet.of(host.dreams).status(tenants=_TENANTS_SHOWN)
     session.screen.show(lambda: fleet_json(found), lambda: fleet_lines(session, found))
 
 
