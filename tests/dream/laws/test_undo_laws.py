@@ -71,7 +71,8 @@ MERGED = "Ana likes tea and rye."
 
 
 async def images(world: World) -> dict[str, str | None]:
-    return {entry.id: image_text(entry) for entry in await world.entries()}
+    """What stands there of every record, questions that a dream asked among them."""
+    return await world.storage.read(world.scope, lambda view: {one.id: image_text(one) for one in view.records()})
 
 
 async def take_back(world: World, run_id: str, forgotten: dict[str, datetime]) -> None:
@@ -95,10 +96,15 @@ def obstacle(row: JournalRow, present: str | None, forgotten: dict[str, datetime
     """Return why a record must not come back, None if it may."""
     if row.scrubbed:
         return "forgotten"
-    key, shown = (None if one is None else fold_key(orjson.loads(one)["content"]) for one in (row.before, present))
-    if key in forgotten and key != shown and row.recorded_at <= forgotten[key]:
+    key, shown = (None if one is None else said_in(one) for one in (row.before, present))
+    if key is not None and key in forgotten and key != shown and row.recorded_at <= forgotten[key]:
         return "forgotten"
     return None if present in (row.before, row.after) else "changed_since"
+
+
+def said_in(image: str) -> str | None:
+    content = orjson.loads(image).get("content")
+    return None if content is None else fold_key(content)
 
 
 @laboratory(0.25)
