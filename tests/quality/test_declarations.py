@@ -27,6 +27,7 @@ _ALLOWED = {
     "agentcore/stores/sql/migrations/versions/v0033_weighed_evidence.py",
     # Claims, which a pass of this name takes, and the doors that are called as they are.
     "dream/interfaces/cli/commands/claims.py",
+    "dream/domain/asked_question.py",
     "dream/interfaces/dream_shapes.py",
     "dream/interfaces/rest/claims.py",
     # Where they are declared, and a preset that is called as a pass is.
