@@ -1,5 +1,6 @@
 """Bearer tokens: what they stand for, and when they no longer do."""
 
+import asyncio
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -29,6 +30,21 @@ async def test_a_token_stands_for_its_scopes_and_rights_and_its_secret_is_not_st
         assert await host.storage.scopes() == []
     with closing(sqlite3.connect(tmp_path / "agentcore.db")) as database:
         assert secret not in "\n".join(database.iterdump())
+
+
+async def test_a_token_that_another_process_revoked_is_refused_within_a_second_however_many_ask(tmp_path: Path):
+    clock = ManualClock(_START)
+    async with (
+        AgentHostBuilder(tmp_path, clock=clock).with_memory().build() as host,
+        AgentHostBuilder(tmp_path, clock=clock).with_memory().build() as other,
+    ):
+        secret, _ = await host.tokens.create("laptop", scopes=["*/*/*"], rights=["read"])
+        for waited in (0, 0.6, 0.3, 0.3):
+            clock.advance(timedelta(seconds=waited))
+            assert None not in await asyncio.gather(*(host.tokens.resolve(secret) for _ in range(20)))
+        await other.tokens.revoke("laptop")
+        clock.advance(timedelta(seconds=1))
+        assert set(await asyncio.gather(*(host.tokens.resolve(secret) for _ in range(20)))) == {None}
 
 
 async def test_a_revoked_or_expired_token_is_refused():
