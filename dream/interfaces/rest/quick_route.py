@@ -1,4 +1,4 @@
-"""Checks the parameters of a request in one go: FastAPI takes half a millisecond for the ten of a search."""
+"""Checks the parameters of a request in one go: one by one, they are nearly half of the calls that a search makes."""
 
 from collections.abc import Awaitable, Callable, Coroutine
 from inspect import iscoroutinefunction
