@@ -142,7 +142,7 @@ class ChatContextTooLongError(ChatRequestRefusedError):
         AgentcoreError.__init__(
             self,
             f"A prompt of about {input_tokens} tokens and an answer of {output_tokens} do not fit into the context of "
-            f"the model {model}: ask in smaller parts.",
+            f"the model {model}: give the model a larger context, or ask in smaller parts.",
         )
 
 

@@ -39,13 +39,11 @@ _MOST_CANCELLATIONS = 2
 """How often one call gives way to a person; then it is let finish, else a busy host would pay for nothing."""
 
 _MOST_DOUBTS = 3
-"""How many calls may bring what is no answer of a model before no further one is made."""
+"""How many calls may bring no answer of a model, or not fit with a single record, before no further one is made."""
 
 _KEPT_FOR = timedelta(minutes=2)
 """How long an answer is kept for a database that is away: for longer than others wait to take the run over."""
 _TRIED_EVERY = timedelta(milliseconds=500)
-_UNKNOWN_MODEL = ""
-_NOTHING = Usage(input_tokens=0, output_tokens=0)
 _log = logging.getLogger(__name__)
 
 
@@ -77,6 +75,8 @@ class ModelCalls:
     stopped: str | Exception | None = None
     _doubts: list[ChatError] = field(default_factory=list[ChatError], init=False)
     _was_answered: bool = field(default=False, init=False)
+    _fits: bool = field(default=False, init=False)
+    _unfit: int = field(default=0, init=False)
     _asked: dict[RoundKind, set[str]] = field(default_factory=dict[RoundKind, set[str]], init=False)
     _slots: asyncio.Semaphore = field(init=False)
 
@@ -162,9 +162,16 @@ class ModelCalls:
         """Return an answer to the whole question; the error if the server read a part of it alone."""
         completion = answer.completion
         if not self.limits.was_cut(asked.request, completion.usage):
+            self._fits = True
             return answer
         read, sent = completion.usage.input_tokens, estimated_prompt(asked.request)
         return ChatPromptCutError(model=completion.model, read=read, sent=sent)
+
+    def stop_if_none_fits(self, error: ChatContextTooLongError) -> bool:
+        """Tell whether the asking ends: a question about a single record did not fit, and no other did before."""
+        self._unfit += 1
+        self.stopped = self.stopped or (error if not self._fits and self._unfit >= _MOST_DOUBTS else None)
+        return self.stopped is error
 
     async def _is_within(self, key: CallKey, asked: NextRound, at_most: int) -> bool:
         """Tell whether the pass may still ask such a round in this run, which other processes may have begun."""
@@ -215,7 +222,7 @@ class ModelCalls:
     ) -> None:
         spent = _cost(outcome, most)
         await self.budget.settle(most, spent)
-        model = asked.request.model or _UNKNOWN_MODEL
+        model = asked.request.model or ""
 
         def write(unit: UnitOfWork) -> None:
             calls = dream_stores(unit).calls
@@ -229,7 +236,7 @@ class ModelCalls:
             elif outcome is None:
                 calls.lose(key, CANCELLED, most, model=model)
             elif not isinstance(outcome, NoModelError):
-                calls.lose(key, type(outcome).__name__, _NOTHING, model=model)
+                calls.lose(key, type(outcome).__name__, Usage(input_tokens=0, output_tokens=0), model=model)
 
         await self._written(write, is_paid=isinstance(outcome, Completion))
 
@@ -263,10 +270,8 @@ class ModelCalls:
 
 def _known_too_long(request: ChatRequest) -> ChatContextTooLongError:
     """Return the error of a prompt that would be cut, as one before was."""
-    most = estimated(request)
-    return ChatContextTooLongError(
-        model=request.model or "asked", input_tokens=most.input_tokens, output_tokens=most.output_tokens
-    )
+    sent, answer = (most := estimated(request)).input_tokens, most.output_tokens
+    return ChatContextTooLongError(model=request.model or "asked", input_tokens=sent, output_tokens=answer)
 
 
 async def _attempted(chat: ChatClient, request: ChatRequest) -> Completion | Exception:
@@ -294,7 +299,7 @@ def _cost(outcome: Completion | Exception | None, most: Usage) -> int:
     if outcome is None:
         return most.input_tokens + most.output_tokens
     tries = outcome.failed_tries if isinstance(outcome, (Completion, ChatError)) else ()
-    usages = [one.usage for one in tries] + ([outcome.usage] if isinstance(outcome, Completion) else [])
+    usages = [one.usage for one in (*tries, outcome) if not isinstance(one, Exception)]
     return sum(usage.input_tokens + usage.output_tokens for usage in usages)
 
 
@@ -321,9 +326,10 @@ class AnsweredBatch:
 
 @dataclass(frozen=True, slots=True)
 class _TooLong:
-    """The prompt or the answer did not fit."""
+    """The prompt or the answer did not fit; the error says that it was the prompt."""
 
     refusal: Refusal
+    error: ChatContextTooLongError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,11 +397,14 @@ class Exchange:
     async def _halved(self, batch: Batch, problem: _TooLong) -> list[AnsweredBatch] | None:
         halves = batch.halves()
         if halves is None:
-            return [AnsweredBatch(batch, refusal=problem.refusal, is_hopeless=True)]
-        answered = await asyncio.gather(*(self.about(half) for half in halves))
-        if any(part is None for part in answered):
-            return None
-        return [one for part in answered if part is not None for one in part]
+            ends = problem.error is not None and self.calls.stop_if_none_fits(problem.error)
+            return None if ends else [AnsweredBatch(batch, refusal=problem.refusal, is_hopeless=True)]
+        answered: list[AnsweredBatch] = []
+        for half in halves:  # one after the other: where nothing fits, that is seen after few questions
+            if (part := await self.about(half)) is None:
+                return None
+            answered += part
+        return answered
 
     async def _ask(self, batch: Batch, number: int, asked: NextRound) -> Round | _TooLong | Refusal | None:
         key = CallKey(run_id=self.context.run_id, pass_name=self.dream_pass.name, batch_key=batch.number, round=number)
@@ -406,7 +415,7 @@ class Exchange:
         if isinstance(outcome, ChatPromptCutError | ChatContextTooLongError):
             code = Refused.PROMPT_TRUNCATED if isinstance(outcome, ChatPromptCutError) else Refused.PROMPT_TOO_LONG
             is_reading = asked.kind is RoundKind.VERIFICATION
-            return Round({}, asked.asked) if is_reading else _TooLong(Refusal(code, f"{where}: {outcome}"))
+            return Round({}, asked.asked) if is_reading else _TooLong(Refusal(code, f"{where}: {outcome}"), outcome)
         if isinstance(outcome, ChatError):
             return Refusal(Refused.CALL_FAILED, f"{where}: {outcome}")
         return _round_of(outcome, where)

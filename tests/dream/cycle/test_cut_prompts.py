@@ -9,8 +9,9 @@ from dreaming import VerifyingChatClient, World, codes
 from wishing import Curious
 
 from agentcore.llm import ChatRequest, Completion, FinishReason, Usage
+from agentcore.llm.errors import ChatContextTooLongError
 from dream.cycle.running.prompt_limits import LEAST_SHARE, estimated_prompt
-from dream.domain import PassReport
+from dream.domain import PassOutcome, PassReport
 from dream.options import ModelOptions
 
 QUESTIONS = tuple(f"question {number} " + "and a long story " * 120 for number in range(8))
@@ -68,6 +69,25 @@ async def test_after_a_week_the_server_may_show_that_it_reads_more_now(world: Wo
     model = Cutting(context=None)
     await curious(asked_of(world, model), *QUESTIONS, *QUESTIONS, per_batch=8)
     assert max(model.sent) > 2_400
+
+
+async def test_a_model_that_no_question_fits_costs_a_few_calls_and_nobody_any_record(world: World):
+    model = Cutting(context=100)
+    done = await curious(asked_of(world, model), *QUESTIONS, per_batch=8)
+    assert (len(model.sent), done.backlog, done.outcome) == (1, 8, PassOutcome.FAILED)
+    assert "give the model a larger context" in str(done.reason)
+
+
+async def test_a_server_that_refuses_every_question_as_too_long_costs_a_few_calls_and_nobody_any_record(world: World):
+    asked: list[ChatRequest] = []
+
+    def refuse(request: ChatRequest) -> Completion:
+        asked.append(request)
+        raise ChatContextTooLongError(model="small", input_tokens=900, output_tokens=100)
+
+    small = replace(asked_of(world, Cutting(None)), chat=VerifyingChatClient(repeat(refuse)))
+    done = await curious(small, *QUESTIONS, *QUESTIONS, per_batch=8)
+    assert (len(asked) < 10, done.backlog, done.outcome) == (True, 16, PassOutcome.FAILED)
 
 
 async def test_a_question_about_one_record_that_is_cut_is_refused_and_not_asked_again(world: World):

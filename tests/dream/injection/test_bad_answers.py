@@ -152,7 +152,10 @@ CASES: dict[str, Case] = {
         settles=BOTH_PASSES,
     ),
     "always too long": Case(
-        mining=replies.context_too_long(), codes=("prompt_too_long", "prompt_too_long"), settles=BOTH_PASSES
+        mining=replies.context_too_long(),
+        consolidation=replies.cut_off('{"toDelete": ['),
+        codes=("prompt_too_long", "answer_cut_off"),
+        settles=BOTH_PASSES,
     ),
     "text for lists": refusing('{"facts": "none", "toDelete": "*", "toSave": "*"}', "broken_answer"),
     "a flood": refusing(
