@@ -270,13 +270,12 @@ def _outcome(passes: tuple[PassReport, ...]) -> Outcome:
 
 def _spent(passes: tuple[PassReport, ...]) -> str | None:
     """Return which budget ended the run, in words; None if none did."""
-    for item in passes:
-        stop = Stop.of(item.reason)
-        if stop is Stop.BUDGET_TOO_SMALL:
-            return item.reason
-        if stop is not None:
-            return f"{stop}: {item.name} has more to do; the next run goes on, or raise model.{_BOUNDS[stop]}"
-    return None
+    stops = {item.reason: item.name for item in passes if Stop.of(item.reason)}
+    if not stops:
+        return None
+    reason, name = next(iter(stops.items()))
+    bound = _BOUNDS.get(Stop(reason)) if reason in set(Stop) else None
+    return reason if bound is None else f"{reason}: {name} has more to do; the next run goes on, or raise model.{bound}"
 
 
 _BOUNDS = {
