@@ -2,7 +2,8 @@
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
@@ -58,8 +59,10 @@ class Restatement:
     Args:
         kind: Whether it is a turn, an entry, feedback or a skill.
         id: Its id.
-        text: What it says; of a turn or a skill the sentences that say it.
+        text: What goes if it is chosen: of a turn or a skill the sentences that say it, all of an entry or feedback.
         speaker: Who said it, if that is known.
+        name: The name of a skill.
+        said_at: When a turn was said.
         likeness: How it says it.
         score: How alike the words are, 0 to 1.
     """
@@ -68,6 +71,8 @@ class Restatement:
     id: str
     text: str
     speaker: str | None
+    name: str | None = None
+    said_at: datetime | None = None
     likeness: Likeness
     score: float
 
@@ -88,7 +93,14 @@ class _Said:
     kind: SourceKind | RecordKind
     id: str
     text: str
-    speaker: str | None
+    speaker: str | None = None
+    name: str | None = None
+    said_at: datetime | None = None
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the sentences alone go that say it."""
+        return self.kind in {SourceKind.TURN, RecordKind.SKILL}
 
 
 class RestatementFinder:
@@ -134,15 +146,15 @@ class RestatementFinder:
                 found.setdefault(hit.turn.id, _of_turn(hit.turn))
             for match in await self._recall.search(scope, text, k=_ENTRIES):
                 entry = match.entry
-                found.setdefault(entry.id, _Said(SourceKind.ENTRY, entry.id, entry.content, None))
+                found.setdefault(entry.id, _Said(SourceKind.ENTRY, entry.id, entry.content))
             for known_as in await self._recall.skills.search(scope, text, k=_SKILLS):
                 skill = known_as.skill
                 told = f"{skill.summary}\n{skill.content}"
-                found.setdefault(skill.id, _Said(RecordKind.SKILL, skill.id, told, None))
+                found.setdefault(skill.id, _Said(RecordKind.SKILL, skill.id, told, name=skill.name))
         noted = await self._storage.read(scope, lambda view: view.feedback.newest(limit=_FEEDBACK))
         for one in noted:
             text = f"{one.summary}\n{one.detail or ''}".strip()
-            found.setdefault(one.id, _Said(SourceKind.FEEDBACK, one.id, text, None))
+            found.setdefault(one.id, _Said(SourceKind.FEEDBACK, one.id, text))
         return [one for one in found.values() if one.id not in known]
 
     async def _asked(
@@ -213,8 +225,10 @@ def _judged(fact: StatedFact, one: _Said) -> Restatement:
     return Restatement(
         kind=one.kind,
         id=one.id,
-        text=where if score >= ALIKE and not is_equal else one.text,
+        text=where if score >= ALIKE and not is_equal and one.is_cut else one.text,
         speaker=one.speaker,
+        name=one.name,
+        said_at=one.said_at,
         likeness=Likeness.EQUAL if is_equal else Likeness.NEAR,
         score=1.0 if is_equal else round(score, 3),
     )
@@ -225,7 +239,7 @@ def _says_it(one: Restatement) -> bool:
 
 
 def _of_turn(turn: Turn) -> _Said:
-    return _Said(SourceKind.TURN, turn.id, turn.content, turn.speaker)
+    return _Said(SourceKind.TURN, turn.id, turn.content, turn.speaker, said_at=turn.occurred_at)
 
 
 def _talk(view: ReadView, cited: Collection[str]) -> list[Turn]:
@@ -237,9 +251,7 @@ def _talk(view: ReadView, cited: Collection[str]) -> list[Turn]:
 def _by_model(one: Restatement) -> Restatement:
     if one.likeness is Likeness.EQUAL or one.score >= ALIKE:
         return one
-    return Restatement(
-        kind=one.kind, id=one.id, text=one.text, speaker=one.speaker, likeness=Likeness.MODEL, score=one.score
-    )
+    return replace(one, likeness=Likeness.MODEL)
 
 
 def _fitting(found: Iterable[Restatement]) -> list[Restatement]:

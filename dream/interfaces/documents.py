@@ -119,6 +119,8 @@ def restatement_json(one: Restatement) -> dict[str, Any]:
         "id": one.id,
         "text": one.text,
         "speaker": one.speaker,
+        "name": one.name,
+        "said_at": None if one.said_at is None else to_text(one.said_at),
         "likeness": one.likeness.value,
     }
 

@@ -1,7 +1,7 @@
 """Takes what a person has forgotten out of skills: the lines that say it, in every version that is stored."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -16,7 +16,9 @@ from agentcore.stores.sql.skills import SqlSkillStore
 from agentcore.stores.sql.stored_texts import is_telling
 from agentcore.stores.sql.transaction import Transaction, chunks, contains
 
-SENTENCE: Final = re.compile(r"[^\r\n]*?[.!?…。\uff01\uff1f।]+(?=\s|$)|[^\r\n]+")
+SENTENCE: Final = re.compile(r"[^\r\n]*?(?:[.!?…؟।]+(?=\s|$)|[。\uff01\uff1f]+)|[^\r\n]+")
+_MARK: Final = re.compile(r"\s*(?:[-*+>]\s+)?(?:\d{1,3}|[^\W\d_])[.)]\s+")
+"""What a line of a list begins with: the number is no sentence, and stays where another sentence of its line does."""
 _TOGETHER: Final = 50
 
 
@@ -36,8 +38,8 @@ def forget_in_skills(
     store, redacted = SqlSkillStore(transaction), set[str]()
     ids = {*chosen, *_saying(transaction, telling)}
     for skill in store.get_many(ids):
-        gone = [normalise(one) for text in (*telling, *chosen.get(skill.id, ())) for one in SENTENCE.findall(text)]
-        after = _without(skill, [one for one in gone if one])
+        picked = {normalise(one) for text in chosen.get(skill.id, ()) for one in _sentences(text)}
+        after = _without(skill, [normalise(one) for one in telling], picked - {""})
         if after == skill:
             continue
         redacted.add(skill.id)
@@ -63,21 +65,31 @@ def _saying(transaction: Transaction, telling: Sequence[str]) -> set[str]:
     return found
 
 
-def _without(skill: Skill, gone: Collection[str]) -> Skill:
-    summary = _cut(skill.summary, gone).strip() or REMOVED_TEXT
-    return replace(skill, content=_cut(skill.content, gone), summary=summary)
+def _sentences(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        yield from SENTENCE.findall(line, _after_mark(line))
 
 
-def _cut(text: str, gone: Collection[str]) -> str:
-    """Return *text* without the sentences that hold one of these, and without the lines that held nothing else."""
+def _after_mark(line: str) -> int:
+    return mark.end() if (mark := _MARK.match(line)) else 0
+
+
+def _without(skill: Skill, held: Collection[str], picked: Collection[str]) -> Skill:
+    summary = _cut(skill.summary, held, picked).strip() or REMOVED_TEXT
+    return replace(skill, content=_cut(skill.content, held, picked), summary=summary)
+
+
+def _cut(text: str, held: Collection[str], picked: Collection[str]) -> str:
+    """Return *text* without sentences that are *picked* or hold one of *held*, and without lines of nothing else."""
     lines: list[str] = []
 
     def kept(sentence: re.Match[str]) -> str:
         said = normalise(sentence.group())
-        return "" if any(one in said for one in gone) else sentence.group()
+        return "" if said in picked or any(one in said for one in held) else sentence.group()
 
     for line in text.splitlines(keepends=True):
-        left = SENTENCE.sub(kept, line)
+        start = _after_mark(line)
+        left = line[:start] + SENTENCE.sub(kept, line[start:]).removeprefix(" " * bool(start))
         if left == line or left.strip(" \t\r\n-*+#>0123456789.)"):
             lines.append(left)
     return "".join(lines)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from dream.interfaces.likeness_words import LIKENESS_WORDS
+from dream.interfaces.likeness_words import LIKENESS_WORDS, told_whole
 from dream.interfaces.page.api_calls import ApiCalls, RefusedCallError
 from dream.interfaces.page.configuration import directives, settings
 from dream.interfaces.page.lineage import lineage
@@ -193,9 +193,11 @@ async def _memory(api: ApiCalls, shown: Shown) -> Rendering:
     if part == "forget":
         gone = await api.get(f"/memories/{memory_id}/forgetting")
         going = await asyncio.gather(*(_text(api, one) for one in gone["removed"][:_SHOWN]))
+        back = await asyncio.gather(*(_text(api, one) for one in gone["restored"]))
         listed = {*gone["removed"], *gone["withheld"]}
         besides = [one for one in gone["restatements"] if one["id"] not in listed]
-        values = {"memory": why["entry"], "gone": gone, "going": going, "besides": besides, "likeness": LIKENESS_WORDS}
+        words = {"likeness": LIKENESS_WORDS, "told_whole": told_whole}
+        values = {"memory": why["entry"], "gone": gone, "going": going, "back": back, "besides": besides, **words}
         return Rendering("forget.html", values)
     memory, tag = await api.get_with_tag(f"/memories/{memory_id}")
     return Rendering("memory.html", {"memory": memory, "tag": tag, "why": why, "lineage": lineage(memory, why)})

@@ -68,6 +68,8 @@ class RestatementResponse(ResponseBody):
     id: str
     text: str
     speaker: str | None
+    name: str | None
+    said_at: str | None
     likeness: str
 
 

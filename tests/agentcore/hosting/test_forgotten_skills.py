@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from agentcore import AgentHostBuilder, Host
+from agentcore.domain import SourceKind, SourceRef
 from agentcore.domain.records import RecordKind
 from agentcore.hosting.restatements import says_it
 
@@ -66,3 +67,30 @@ async def test_a_skill_of_which_nothing_is_left_is_deleted_and_no_file_holds_it(
     assert await host.skills.list() == []
     held = [path.name for path in (tmp_path / "data").rglob("*") if path.is_file() and b"zinc" in path.read_bytes()]
     assert held == []
+
+
+AGREED = "1. Write it at 09:00.\n4. Send within 24 hours; anything not objected to in 5 days counts as agreed.\n"
+
+
+async def test_numbers_of_a_list_and_a_mere_yes_say_nothing_and_stay_where_all_that_is_found_goes(host: Host):
+    await host.skills.save("mails/minutes", summary="How minutes go out.", content=AGREED)
+    yes = await host.conversation.append(session_id="s", role="user", content="Yes.", speaker="Ines")
+    for fact in ("Wants 24-hour times, never am and pm.", "Invoice 4 of Dona Graça: paid 4,850 euros, 5 days late."):
+        cited = await host.conversation.append(session_id="t", role="user", content="Yes.", speaker="Rui")
+        entry = await host.memory.remember(fact, sources=(SourceRef(SourceKind.TURN, cited.id),))
+        assert await host.memory.restatements(entry.id) == ()
+        await host.memory.forget(entry.id, turns="all")
+    skill = await host.skills.get("mails/minutes")
+    assert skill is not None
+    assert skill.content == AGREED.strip()
+    assert [turn.content for turn in await host.conversation.session("s")] == [yes.content]
+
+
+async def test_of_a_chosen_sentence_its_list_keeps_number_and_other_steps_and_nothing_shorter_goes_with_it(host: Host):
+    told = "1. Yes. Ask for 4. Then go.\n4. Under the zinc bucket Ana keeps her spare key. Yes.\n5. Ring in 4. Go.\n"
+    await host.skills.save("visits/ana", summary="How to visit.", content=told)
+    entry = await host.memory.remember(FACT)
+    (found,) = await host.memory.restatements(entry.id)
+    assert (found.text, found.name) == ("Under the zinc bucket Ana keeps her spare key.", "visits/ana")
+    await host.memory.forget(entry.id, turns="all", says_it=says_it([found]))
+    assert await content(host) == "1. Yes. Ask for 4. Then go.\n4. Yes.\n5. Ring in 4. Go."

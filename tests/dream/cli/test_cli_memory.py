@@ -1,6 +1,8 @@
 """remember, recall, memories, forget."""
 
+import asyncio
 import os
+import re
 import sqlite3
 import subprocess
 from contextlib import closing
@@ -11,7 +13,9 @@ import orjson
 import pytest
 from commandline import CommandLine
 
-from agentcore.domain import MemoryEntry, Scope
+from agentcore import AgentHostBuilder
+from agentcore.domain import MemoryEntry, Scope, SourceKind, SourceRef
+from agentcore.domain.validity import superseded
 from agentcore.recall import DenseScore, Explanation, Hit, TermScore
 from dream.interfaces.cli.render.entries import hit_lines
 from dream.interfaces.documents import explanation_json
@@ -145,8 +149,32 @@ def test_what_a_forget_leaves_is_named_and_a_turn_of_it_goes_by_its_id(cli: Comm
     told = cli.good("forget", entry, "--yes")
     assert "Found and left as they are: 1 turn." in told
     assert "forget --turn ID" in told
+    assert re.search(
+        r"near words, \d{4}-\d\d-\d\d: Ana moved to Lisbon in May 2025, you know\.", " ".join(told.split())
+    )
     left = next(line.split()[1].rstrip(",") for line in told.splitlines() if line.startswith("  turn "))
     assert "1 of them redacted" in " ".join(cli.good("forget", "--turn", left, "--yes").split())
+
+
+async def merged(cli: CommandLine) -> MemoryEntry:
+    """Merge the one entry that is known, as a dream does."""
+    async with AgentHostBuilder(cli.data).with_memory().build() as host:
+        (source,) = await host.memory.list()
+        whole = await host.memory.remember("Ana likes tea.", sources=(SourceRef(SourceKind.ENTRY, source.id),))
+        gone = superseded(source, by=whole, reason="merged", at=NOON)
+        await host.storage.write(host.memory.scope, lambda unit: unit.entries.replace([(source, gone)]))
+        return whole
+
+
+def test_what_comes_back_of_a_merge_is_named_with_the_command_that_forgets_it_too(cli: CommandLine):
+    (source,) = cli.known("Ana likes tea very much")
+    whole = asyncio.run(merged(cli))
+    told = cli.good("forget", whole.id, "--yes")
+    assert "Brought back: 1 entry" in told
+    assert "Ana likes tea very much" in told
+    assert f"forget {source}" in told
+    cli.good("forget", source, "--yes")
+    assert cli.json("memories", "--status", "all")["total"] == 0
 
 
 def test_a_short_prefix_forgets_nothing(cli: CommandLine):

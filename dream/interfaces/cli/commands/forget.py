@@ -100,7 +100,8 @@ async def _forget_entry(host: Host, session: CliSession, prefix: str, choice: Tu
     if not yes:
         preview = await memory.preview_forget(entry_id, turns=choice, says_it=meant)
         gone = await _entries(host, session, preview.removed)
-        if not session.screen.confirm(forgetting_lines(gone, preview, found, choice, session.screen.width)):
+        back = await _entries(host, session, preview.restored)
+        if not session.screen.confirm(forgetting_lines(session, gone, preview, found, choice, back=back)):
             return
     done = await memory.forget(entry_id, turns=choice, says_it=meant)
     gone_too = {*done.withheld, *done.removed, *done.skills}
@@ -113,7 +114,8 @@ async def _forget_turns(host: Host, session: CliSession, which: Mapping[str, str
     if not yes:
         preview = await log.preview_forget(**which)
         gone = await _entries(host, session, preview.removed)
-        if not session.screen.confirm(forgetting_lines(gone, preview, (), TurnsChoice.CITED, session.screen.width)):
+        back = await _entries(host, session, preview.restored)
+        if not session.screen.confirm(forgetting_lines(session, gone, preview, (), TurnsChoice.CITED, back=back)):
             return
     await _show(host, session, await log.forget(**which), [], TurnsChoice.CITED)
 

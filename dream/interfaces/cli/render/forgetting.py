@@ -9,7 +9,7 @@ from agentcore.domain.records import RecordKind
 from agentcore.stores.forgetting import TurnsChoice
 from dream.interfaces.cli.render.entries import entry_lines
 from dream.interfaces.cli.render.text import Line, Tone, counted, one_line, paragraph, when
-from dream.interfaces.likeness_words import LIKENESS_WORDS
+from dream.interfaces.likeness_words import LIKENESS_WORDS, told_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from dream.interfaces.cli.session import CommandSession
 
 OUT_OF_REACH: Final = ("what says it in other words and was not found", "git history", "backups", "exports")
-_SHOWN: Final = 10
 _CALLED: Final = {
     SourceKind.TURN: ("turn", "turns"),
     SourceKind.ENTRY: ("entry", "entries"),
@@ -31,15 +30,21 @@ _CALLED: Final = {
 
 
 def forgetting_lines(
-    gone: Sequence[MemoryEntry], meant: Forgotten, found: Sequence[Restatement], choice: TurnsChoice, width: int
+    session: CommandSession,
+    gone: Sequence[MemoryEntry],
+    meant: Forgotten,
+    found: Sequence[Restatement],
+    choice: TurnsChoice,
+    *,
+    back: Sequence[MemoryEntry],
 ) -> Lines:
-    """Yield what a forget is going to remove, and what else says it, for a person to decide."""
+    """Yield what a forget is going to remove and to bring back, and what else says it, for a person to decide."""
+    width = session.screen.width
     turns = counted(len(meant.withheld), "turn")
     yield Line(f"To be forgotten for good: {counted(len(gone), 'entry', 'entries')} and what {turns} said.", Tone.TITLE)
     for entry in gone:
         yield from entry_lines(entry, width)
-    if meant.restored:
-        yield Line(f"Brought back, since only their merge goes: {counted(len(meant.restored), 'entry', 'entries')}.")
+    yield from _back_lines(session, back)
     if meant.skills:
         told = f"{counted(len(meant.skills), 'skill')} will lose what they say of it: {', '.join(meant.skills)}."
         yield from paragraph(told, width)
@@ -56,12 +61,22 @@ def _found_lines(found: Sequence[Restatement], choice: TurnsChoice, width: int) 
 
 
 def _restatement_lines(found: Sequence[Restatement], width: int) -> Lines:
-    for one in found[:_SHOWN]:
-        who = f"{one_line(one.speaker)}: " if one.speaker else ""
-        told = f"{one.kind.value} {one.id}, {LIKENESS_WORDS[one.likeness]}: {who}{one_line(one.text)}"
-        yield from paragraph(told, width, first="  ", rest="    ")
-    if len(found) > _SHOWN:
-        yield Line(f"  and {len(found) - _SHOWN} more")
+    """Yield each of them, and of each all that goes if it is chosen: what nobody sees, nobody can decide."""
+    for one in found:
+        day = one.said_at and f"{one.said_at:%Y-%m-%d}"
+        who = ", ".join(one_line(part) for part in (one.name, one.speaker, day) if part)
+        told = f"{one.kind.value} {one.id}, {LIKENESS_WORDS[one.likeness]}{who and f', {who}'}"
+        yield from paragraph(f"{told}: {one_line(told_whole(one.text))}", width, first="  ", rest="    ")
+
+
+def _back_lines(session: CommandSession, back: Sequence[MemoryEntry]) -> Lines:
+    if not back:
+        return
+    told = f"Brought back: {counted(len(back), 'entry', 'entries')}, as only their merge goes. They may say the same."
+    yield from paragraph(told, session.screen.width, tone=Tone.WARNING)
+    for entry in back:
+        yield from entry_lines(entry, session.screen.width)
+        yield Line(f"    To forget it too: {session.command('forget', entry.id)}")
 
 
 def _counts(found: Sequence[Restatement]) -> list[str]:
@@ -82,10 +97,7 @@ def forgotten_lines(
     yield Line(f"Forgotten for good: {counted(len(done.removed), 'entry', 'entries')}.", Tone.TITLE)
     for entry_id in done.removed:
         yield Line(f"    {one_line(entry_id)}", Tone.REMOVED)
-    if restored:
-        yield Line(f"Brought back, since only their merge had to go: {counted(len(restored), 'entry', 'entries')}.")
-        for entry in restored:
-            yield from entry_lines(entry, width)
+    yield from _back_lines(session, restored)
     if done.withheld:
         turns = counted(len(done.withheld), "turn")
         told = f"Withheld from recall and from dreams: {turns} of the conversation log"
