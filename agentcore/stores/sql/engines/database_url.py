@@ -10,6 +10,7 @@ from agentcore.errors import InvalidOptionsError
 
 _DRIVER: Final = "postgresql+psycopg"
 _SCHEMES: Final = {"postgresql", "postgres", _DRIVER}
+_ESCAPED: Final = "write an @ in a password as %40"
 _ALLOWED: Final = f"give a URL such as {_DRIVER}://user:password@host:5432/name"
 
 
@@ -27,12 +28,20 @@ def parsed_url(text: str) -> URL:
         ...
         agentcore.errors.InvalidOptionsError: Option database = 'mysql://db' is not possible: give a URL such as \
 postgresql+psycopg://user:password@host:5432/name.
+        >>> parsed_url("postgresql://ana:p@ss@db.example/memory")
+        Traceback (most recent call last):
+        ...
+        agentcore.errors.InvalidOptionsError: Option database = '(not shown)' is not possible: write an @ in a \
+password as %40.
     """
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
         shown = "(no URL)" if "@" in text else text
         raise InvalidOptionsError(field="database", value=shown, allowed=_ALLOWED) from None
+    if "@" in f"{url.host}{url.database}":
+        # What stands behind the first @ of a password that holds one must not be shown as a host.
+        raise InvalidOptionsError(field="database", value="(not shown)", allowed=_ESCAPED)
     if url.drivername not in _SCHEMES or not url.database:
         raise InvalidOptionsError(field="database", value=shown_url(url), allowed=_ALLOWED)
     return url.set(drivername=_DRIVER)
