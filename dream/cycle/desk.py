@@ -32,6 +32,7 @@ from dream.cycle.desk_changes import (
     says_the_same,
     says_too,
     settled,
+    time_told,
     twin_of,
 )
 from dream.cycle.running.admission import Admission
@@ -176,7 +177,8 @@ class Desk:
         Args:
             entry_id: Which one.
             why: The reason, for people.
-            **changes: As of `Memory.update`; a new text is its own evidence from then on.
+            **changes: As of `Memory.update`; a new text is its own evidence from then on, and what it is about follows
+                the days that it tells, unless `subject_time` is named.
 
         Raises:
             UnknownRecordError: no entry has this id.
@@ -186,7 +188,8 @@ class Desk:
 
         def change(entry: MemoryEntry, decision: DeskDecision) -> MemoryEntry:
             seen = decision.at if "base" in fields else entry.last_seen_at
-            after = replace(entry, **fields)
+            when = {"subject_time": time_told(entry, fields["content"])} if "content" in fields else {}
+            after = replace(entry, **(when | fields))
             return entry if after == entry else replace(after, updated_at=decision.at, last_seen_at=seen)
 
         return await self._change_one(EDIT, entry_id, change, why=why)

@@ -6,23 +6,48 @@ one is asked which entries say the same to the letter, so that what holds never 
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
 from agentcore.domain.evidence import SourceKind, SourceRef
 from agentcore.domain.memory import MemoryEntry, Status, Trust, own_words
 from agentcore.domain.question import Question, QuestionCause, QuestionState, QuestionVerdict
 from agentcore.domain.records import Record
+from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.temporal import absorb, merged_fields
 from agentcore.domain.text import normalise
 from agentcore.domain.validity import superseded
+from agentcore.hosting.checks import clean_subject_time
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.desk_decision import DeskDecision
+from dream.guards import DetailKind, measures_of
 from dream.guards.verdict import EvidenceText, Verdict, judge
+
+if TYPE_CHECKING:
+    from dream.guards.dates import Day
 
 EDIT: Final = "edit"
 MERGE: Final = "merge"
 SUPERSEDE: Final = "supersede"
 ANSWER: Final = "answer"
+
+
+def time_told(before: MemoryEntry, content: str) -> SubjectTime | None:
+    """Return what an entry is about once it has another text: the same time, unless that tells other days.
+
+    Of a text that tells one day, or a month, of a known year it is that; of any other with other days it is unknown.
+    """
+    days = _days(content)
+    if days == _days(before.content):
+        return before.subject_time
+    (year, month, day), *others = days or [(None, None, None)]
+    if year is None or month is None or others:
+        return None
+    return clean_subject_time(f"{year:04}-{month:02}" + (f"-{day:02}" if day else ""))
+
+
+def _days(content: str) -> list[tuple[int | None, int | None, int | None]]:
+    told = (cast("Day", one.key) for one in measures_of(content) if one.kind is DetailKind.DATE)
+    return sorted({(one.year, one.month, one.day) for one in told}, key=str)
 
 
 def edited(before: MemoryEntry, after: MemoryEntry, what: str, decision: DeskDecision) -> ChangeSet | None:

@@ -23,6 +23,24 @@ async def test_an_edit_writes_a_text_that_is_its_own_evidence(world: World):
     assert [row.reason for row in history.rows] == ["edited by host: She moved."]
 
 
+@pytest.mark.parametrize(
+    ("text", "named", "about"),
+    [
+        ("The concert in Porto is on 17 March 2026", {}, "2026-03-17"),
+        ("The concert in Porto is in May 2026", {}, "2026-05"),
+        ("The big concert in Porto is on 10 January 2026", {}, "2026-01-10"),
+        ("The concert in Porto is off", {}, None),
+        ("The concert in Porto is on 3 May 2026 or on 4 May 2026", {}, None),
+        ("The concert in Porto is on 17 March 2026", {"subject_time": "2026"}, "2026"),
+    ],
+)
+async def test_a_text_that_tells_other_days_is_about_these(world: World, text: str, named: dict[str, str], about: str):
+    (concert,) = await world.add("The concert in Porto is on 10 January 2026", subject_time="2026-01-10")
+    await world.dreams.desk.edit(concert.id, content=text, **named)
+    told = (await world.get(concert)).subject_time
+    assert (told and str(told)) == about
+
+
 @pytest.mark.parametrize("what", ["edit", "pin", "confirm", "archive"])
 async def test_what_is_done_to_one_entry_is_a_run_that_undo_takes_back(world: World, what: str):
     (tea,) = await world.add(TEA)
