@@ -140,8 +140,17 @@ def clean_subject_time(value: SubjectTime | str | None) -> SubjectTime | None:
 
 
 def clean_sources(sources: Iterable[SourceRef]) -> tuple[SourceRef, ...]:
-    """Return *sources* sorted and distinct."""
-    return tuple(sorted(set(sources)))
+    """Return *sources* sorted and distinct; refuse what is none.
+
+    Raises:
+        InvalidContentError: one is no `SourceRef`.
+    """
+    given = set(sources)
+    for one in given:
+        if not isinstance(one, SourceRef):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without types
+            problem = f"{one!r} is no source: give SourceRef(SourceKind.TURN, id) or another kind"
+            raise InvalidContentError(field="sources", problem=problem)
+    return tuple(sorted(given))
 
 
 def clean_query(query: object) -> str:
