@@ -56,6 +56,7 @@ class AccessTokens:
         scopes: Iterable[Scope | str],
         rights: Collection[Right | str],
         lifetime: timedelta | None = None,
+        until: datetime | None = None,
     ) -> tuple[str, AccessToken]:
         """Make a token.
 
@@ -65,6 +66,7 @@ class AccessTokens:
                 wildcards (`acme/*/*`).
             rights: What it may do there.
             lifetime: How long it holds; None for ever.
+            until: When it ends at the latest, as the token ends that makes it; None if nothing bounds it.
 
         Returns:
             The secret, which is told this once, and what is kept of it.
@@ -84,12 +86,13 @@ class AccessTokens:
         if lifetime is not None and lifetime <= timedelta():
             raise InvalidOptionsError(field="lifetime", value=lifetime, allowed="give more than nothing")
         now = self._clock.now()
+        ends = [one for one in (until, None if lifetime is None else now + lifetime) if one is not None]
         token = AccessToken(
             name=called,
             scopes=patterns,
             rights=given,
             created_at=now,
-            expires_at=None if lifetime is None else now + lifetime,
+            expires_at=min(ends, default=None),
         )
         secret = _new_secret()
         await self._storage.write(Scope.default(), lambda unit: unit.tokens.add(token, _digest(secret)))

@@ -170,7 +170,8 @@ def preset_choice(preset: Preset) -> PresetChoice:
             return PresetChoice(SchedulingOptions(trigger=trigger, busy_poll=timedelta(seconds=5)))
         case Preset.PEER:
             trigger = Threshold(min_new=50, cooldown=timedelta(hours=8), idle=timedelta(minutes=60))
-            return PresetChoice(SchedulingOptions(trigger=trigger, awake=AwakeReading()), _NO_SKILLS)
+            # Said outright: what a preset leaves unsaid does not count where a file names the preset.
+            return PresetChoice(SchedulingOptions(trigger=trigger, awake=AwakeReading(turns=20)), _NO_SKILLS)
         case Preset.REVIEWED:
             trigger = DailyAt(at="03:00")
             return PresetChoice(SchedulingOptions(trigger=trigger), _NO_SKILLS, PassMode.PROPOSE, max_outputs=5)

@@ -67,8 +67,16 @@ class SqlTokenStore:
         self._connection.execute(insert(access_tokens), row)
 
     def revoke(self, name: str) -> bool:
-        """Take back the token of this name; return whether there was one that held."""
-        taken = update(access_tokens).where(_T.name == name, _HOLDS).values(revoked_at=to_micros(self._transaction.now))
+        """Take back the token of this name and those that it made, `NAME.*`; return whether there was one that held."""
+        held = {one.name: one for one in self.every() if one.revoked_at is None}
+        reach = held[name].scopes if name in held else ()
+        made = [
+            one.name
+            for one in held.values()
+            if one.name.startswith(f"{name}.") and all(any(mine.covers(its) for mine in reach) for its in one.scopes)
+        ]
+        taken = update(access_tokens).where(_T.name.in_([name, *made]), _HOLDS)
+        taken = taken.values(revoked_at=to_micros(self._transaction.now))
         return bool(self._connection.execute(taken).rowcount)
 
 

@@ -27,7 +27,7 @@ async def list_tokens(call: Administering) -> Response:
 
 @router.post("", status_code=201, responses=answers(TokenResponse, 201, says="Made; its `secret` is told this once."))
 async def create_token(request: Request, call: Administering, body: NewToken, key: IdempotencyKey = None) -> Response:
-    """Make a token that reaches no more than this one; only a hash of its secret is kept.
+    """Make a token that reaches no more than this one and ends no later; only a hash of its secret is kept.
 
     One that does not reach everything names within its own: `NAME` becomes `CREATOR.NAME`, so that no answer tells
     which names others gave.
@@ -40,7 +40,9 @@ async def create_token(request: Request, call: Administering, body: NewToken, ke
     lifetime = None if body.days is None else timedelta(days=body.days)
 
     async def work() -> Response:
-        made = await call.host.tokens.create(name, scopes=body.scopes, rights=body.rights, lifetime=lifetime)
+        made = await call.host.tokens.create(
+            name, scopes=body.scopes, rights=body.rights, lifetime=lifetime, until=call.caller.until
+        )
         secret, token = made
         return reply({**token.to_json(), "secret": secret}, 201)
 
@@ -52,7 +54,7 @@ async def create_token(request: Request, call: Administering, body: NewToken, ke
 
 @router.delete("/{name}", responses=answers(TokenResponse, says="Revoked: every process refuses it within a second."))
 async def revoke_token(request: Request, call: Administering, name: TokenName, key: IdempotencyKey = None) -> Response:
-    """Take a token back; to take one back again changes nothing."""
+    """Take a token back, and with it those that it made, `NAME.*`; to take one back again changes nothing."""
 
     async def work() -> Response:
         # Names are given again once their token is revoked: the one that holds now may be somebody else's.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from agentcore.domain.access import AccessToken, Right, with_included
@@ -30,17 +31,19 @@ class Caller:
         actor: What the writes carry.
         scopes: The scopes it reaches.
         rights: What it may do there, with what they include.
+        until: When it ends; None if never.
     """
 
     actor: Actor
     scopes: tuple[ScopePattern, ...]
     rights: frozenset[Right]
+    until: datetime | None = None
 
     @classmethod
     def of_token(cls, token: AccessToken) -> "Caller":
         """Return who a bearer token stands for."""
         actor = Actor(ActorKind.TOKEN, token.name)
-        return cls(actor=actor, scopes=token.scopes, rights=with_included(token.rights))
+        return cls(actor=actor, scopes=token.scopes, rights=with_included(token.rights), until=token.expires_at)
 
     @classmethod
     def local_agent(cls, scope: Scope, *, is_read_only: bool) -> "Caller":

@@ -14,8 +14,10 @@ from agentcore.errors import InvalidInputError, InvalidOptionsError
 from agentcore.hosting.builder import AgentHostBuilder
 from agentcore.hosting.option_layers import OptionSource
 from agentcore.testing import ManualClock
+from dream.domain.declaration import Preset
 from dream.options import DailyAt, DreamOptions, Idle, OwnPasses
 from dream.options.levels import OptionLevels, ScopeLevel, of_code, of_file
+from dream.options.sources import configured
 
 REX, ANA, ELSE = Scope.parse("acme/rex/ana"), Scope.parse("acme/agent/ana"), Scope.default()
 
@@ -193,3 +195,9 @@ def test_a_value_is_that_of_the_narrowest_level_that_says_it(said: list[tuple[st
         wanted = next(((one[name], where) for where, one in reversed(ordered) if name in one), (value, None))
         assert (known[name].value, known[name].scopes) == wanted
         assert getattr(levels.of(REX), name) == wanted[0]
+
+
+@pytest.mark.parametrize("preset", list(Preset))
+def test_a_preset_named_in_a_file_says_all_that_it_says_in_code(tmp_path: Path, preset: Preset):
+    (tmp_path / "agentcore.toml").write_text(f'[dreaming]\npreset = "{preset}"\n')
+    assert configured(tmp_path).options == DreamOptions.preset(preset)

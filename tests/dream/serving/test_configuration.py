@@ -1,6 +1,7 @@
 """What admins change over REST: options and directives of a scope, and tokens."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -150,6 +151,20 @@ async def test_tokens_are_made_within_reach_told_once_and_revoked(server: Served
             assert (await ana.get(TOKENS)).status_code == 403
             assert (await acme.delete(f"{TOKENS}/acme.ana")).json()["revoked_at"]
             assert (await ana.get(RUNS)).status_code == 401
+
+
+async def test_no_token_outlives_the_one_that_made_it(server: Served):
+    away = {"name": "acme.away", "scopes": ["umbra/agent/ana"], "rights": ["read"]}
+    assert (await server.client.post(TOKENS, json=away)).status_code == 201
+    async with server.client_of("acme", "admin", reach="acme/*/*", lifetime=timedelta(days=1)) as acme:
+        acme.params = {"scope": "acme/agent/ana"}
+        ends = (await acme.get(TOKENS)).json()["tokens"][0]["expires_at"]
+        for name, days in (("ever", None), ("long", 30)):
+            asked = {"name": name, "scopes": ["acme/*/*"], "rights": ["admin"], "days": days}
+            assert (await acme.post(TOKENS, json=asked)).json()["expires_at"] == ends
+        await acme.delete(f"{TOKENS}/acme")
+    told = (await server.client.get(TOKENS)).json()["tokens"]
+    assert {one["name"] for one in told if not one["revoked_at"]} == {"everything", "acme.away"}
 
 
 async def test_the_name_of_a_revoked_token_reaches_no_token_of_somebody_else(server: Served):
