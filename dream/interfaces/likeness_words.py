@@ -18,7 +18,7 @@ def told_whole(text: str) -> str:
     """Return a text that is going to be redacted, with how much of it goes that is too long to be shown.
 
     Example:
-        >>> told_whole("Ana sails."), told_whole("x" * 420)[-31:]
+        >>> told_whole("Ana sails."), told_whole("x" * 420)[-30:]
         ('Ana sails.', 'xxx… (and 120 characters more)')
     """
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… (and {len(text) - _SHOWN:,} characters more)"
