@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any, Final
 from agentcore.domain.hypothesis import Hypothesis, HypothesisSource, HypothesisSourceKind, WeighedEntry, level_of
 from agentcore.domain.temporal import to_text
 from agentcore.recall.results import RelatedHypothesis
-from dream.cycle.hypotheses import Resolution
 from dream.domain.guessing_passes import HYPOTHESES, RE_EVALUATE, REFLECT
 from dream.domain.report import Outcome, PassOutcome, RunKind, RunReport
-from dream.options.triggers import DailyAt
 
 if TYPE_CHECKING:
     from agentcore.hosting.scoped_host import ScopedHost
     from dream.cycle.dreams import Dreams
+    from dream.cycle.hypotheses import Resolution
 
 _TYPES = {
     HypothesisSourceKind.ENTRY: "fragment",
@@ -64,7 +63,7 @@ def related_json(found: Iterable[RelatedHypothesis]) -> list[dict[str, Any]]:
     return [dream_json(one.hypothesis) | {"score": one.score} for one in found]
 
 
-def resolution_json(done: Resolution) -> dict[str, Any]:
+def resolution_json(done: "Resolution") -> dict[str, Any]:
     """Return what came of a decision."""
     told: dict[str, Any] = {"dream": dream_json(done.hypothesis), "changed": not done.is_unchanged}
     if done.fragment is not None:
@@ -137,7 +136,7 @@ async def _config(services: "ScopedHost") -> dict[str, Any]:
     return {
         "enabled": options.enabled and options.schedule.enabled,
         "force_enabled": options.ignore_scope_switches,
-        "start_time_local": trigger.at if isinstance(trigger, DailyAt) else None,
+        "start_time_local": trigger.at if trigger.kind == "daily" else None,
         "timezone": options.schedule.zone,
         "reflect_enabled": options.is_on(REFLECT.name),
         "reevaluate_enabled": options.is_on(RE_EVALUATE.name),

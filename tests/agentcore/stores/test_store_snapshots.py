@@ -83,9 +83,12 @@ async def test_what_a_killed_process_left_is_swept_away(open_storage: Any, path:
     elsewhere = leave_behind(path, host="another-machine", pid=2**22 + 1)
     unmarked = leave_behind(path)
     (unmarked / "owner.json").unlink()
+    begun = snapshot_folder(path.parent)
+    (begun / "owner.json").unlink()
     await open_storage(path)
     assert snapshots(path) == sorted(folder.name for folder in (living, elsewhere, unmarked))
     assert not dead.exists()
+    assert not begun.exists()
 
 
 def test_a_snapshot_is_its_owners_alone(path: Path):

@@ -45,7 +45,7 @@ async def test_a_person_searches_edits_forgets_and_answers(server: Served):
         await browser.to("memories")
         await tab.keyboard.press("/")
         await tab.keyboard.type("cat")
-        await tab.wait_for_selector("#list >> text=1 found, the best first")
+        await tab.wait_for_selector("#list >> text=1 memory found")
         assert "Rui" not in await tab.inner_text("#list")
         await tab.click("#list >> text=Ana's cat is Miso.")
         await tab.click("summary >> text=Edit")

@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Generator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
@@ -328,10 +328,13 @@ def snapshot_folder(beside: Path | None) -> Path:
 
     Beside the database there is as much room and the same secrecy as for the database itself.
     """
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=beside))
-    owner = {"host": machine(), "pid": os.getpid(), "mark": process_mark(os.getpid())}
-    (folder / _OWNER).write_bytes(orjson.dumps(owner))
-    return folder
+    owner = orjson.dumps({"host": machine(), "pid": os.getpid(), "mark": process_mark(os.getpid())})
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=beside))
+        # Another process may have swept it before it had an owner.
+        with suppress(FileNotFoundError):
+            (folder / _OWNER).write_bytes(owner)
+            return folder
 
 
 def sweep_snapshots(beside: Path) -> None:
@@ -340,6 +343,11 @@ def sweep_snapshots(beside: Path) -> None:
         try:
             owner = orjson.loads((folder / _OWNER).read_bytes())
             orphaned = is_gone(str(owner["host"]), int(owner["pid"]), str(owner["mark"]))
+        except FileNotFoundError:
+            # Its process died before it wrote anything; one that lives makes itself another.
+            with suppress(OSError):
+                folder.rmdir()
+            continue
         except (OSError, ValueError, KeyError, TypeError):
             continue
         if orphaned:

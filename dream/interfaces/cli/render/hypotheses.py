@@ -1,15 +1,18 @@
 """Shows hypotheses, claims, and what is unwell in a memory."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from agentcore.domain.claim import Claim
 from agentcore.domain.hypothesis import Hypothesis, level_of
 from agentcore.recall.results import RelatedHypothesis
-from dream.cycle.hypotheses import Resolution
 from dream.interfaces.cli.render.text import Line, Lines, Tone, counted, one_line, paragraph, when
 from dream.interfaces.cli.session import CommandSession
-from dream.passes.claim_changes import PromotionStep
-from dream.stores.memory_health import MemoryHealth
+
+if TYPE_CHECKING:
+    from dream.cycle.hypotheses import Resolution
+    from dream.passes.claim_changes import PromotionStep
+    from dream.stores.memory_health import MemoryHealth
 
 _FAINT = Tone.FAINT
 
@@ -59,7 +62,7 @@ def _whole(one: Hypothesis, width: int) -> Lines:
         yield from paragraph(said, width, first="  ", tone=_FAINT)
 
 
-def resolution_lines(session: CommandSession, done: Resolution) -> Lines:
+def resolution_lines(session: CommandSession, done: "Resolution") -> Lines:
     """Yield what came of a decision, and how to take it back."""
     if done.is_unchanged:
         yield Line(f"It is {done.hypothesis.state.value} already: nothing was changed.")
@@ -72,7 +75,7 @@ def resolution_lines(session: CommandSession, done: Resolution) -> Lines:
     yield Line(f"Take that back: {session.command('undo', done.report.run_id)}", _FAINT)
 
 
-def gate_line(step: PromotionStep) -> str:
+def gate_line(step: "PromotionStep") -> str:
     """Return what a gate said of a claim."""
     asked = f"; asked: {step.question.id[:8]}" if step.question is not None else ""
     return f"claim {step.claim.id[:8]} {step.claim}: {step.verdict.outcome.value}, {step.verdict.reason}{asked}"
@@ -90,7 +93,7 @@ def claim_lines(found: Sequence[Claim], width: int) -> Lines:
         yield from paragraph(one_line(one.quote), width, first="  said: ", tone=_FAINT)
 
 
-def health_lines(health: MemoryHealth) -> Lines:
+def health_lines(health: "MemoryHealth") -> Lines:
     """Yield how much of each is unwell, with the first ids."""
     for name, count in health.counts().items():
         ids = " ".join(one[:8] for one in getattr(health, name)[:5])

@@ -12,6 +12,7 @@ from agentcore.domain import ClaimState, Entailment, MemoryEntry, Trust
 from agentcore.domain.claim import Claim
 from agentcore.llm import ChatOptions, ChatRequest, Completion, OpenAIChatClient
 from agentcore.testing import ChatServer, ScriptedChatClient
+from dream.domain.reasons import Stop
 from dream.domain.report import PassOutcome, PassReport
 from dream.options import DreamOptions
 
@@ -288,10 +289,10 @@ async def test_what_it_proposes_waits_for_a_person_and_is_undone_to_the_byte(wor
     assert await world.export() == before
 
 
-async def test_a_budget_that_ends_it_leaves_the_rest_to_another_night(world: World):
+async def test_a_budget_without_room_for_it_leaves_the_rest_to_another_night(world: World):
     world.options = DreamOptions.model_validate(ON | {"model": {"tokens_per_run": 0}})
     await world.add(ACME)
-    assert (await night(world, GOOD)).reason == "run_budget"
+    assert Stop.of((await night(world, GOOD)).reason) is Stop.BUDGET_TOO_SMALL
     assert await claims(world) == []
     world.options = DreamOptions.model_validate(ON)
     await night(world, GOOD)
