@@ -36,21 +36,15 @@ if TYPE_CHECKING:  # contracts are imported where no database is: SQLAlchemy cos
     from agentcore.stores.sql.feed import SqlActivityReader, SqlActivityStore
     from agentcore.stores.sql.hosts import SqlHostStore
     from agentcore.stores.sql.hypotheses import SqlClaimReader, SqlClaimStore, SqlHypothesisReader, SqlHypothesisStore
+    from agentcore.stores.sql.import_ledger import SqlImportLedger, SqlImportReader
     from agentcore.stores.sql.leases import SqlBusyReader, SqlBusyStore, SqlLeaseReader, SqlLeaseStore
     from agentcore.stores.sql.pages import SqlPageReader
     from agentcore.stores.sql.questions import SqlQuestionReader, SqlQuestionStore
     from agentcore.stores.sql.recall_hits import SqlRecallHitReader, SqlRecallHitStore
     from agentcore.stores.sql.record_store import SqlSignalReader, SqlSignalStore
-    from agentcore.stores.sql.settings import (
-        SqlForgottenReader,
-        SqlImportLedger,
-        SqlSettingsReader,
-        SqlSettingsStore,
-        SqlSwitchReader,
-        SqlSwitchStore,
-    )
+    from agentcore.stores.sql.settings import SqlSettingsReader, SqlSettingsStore, SqlSwitchReader, SqlSwitchStore
     from agentcore.stores.sql.skills import SqlSkillReader, SqlSkillStore
-    from agentcore.stores.sql.tombstones import SqlTombstoneReader, SqlTombstoneStore
+    from agentcore.stores.sql.tombstones import SqlForgottenReader, SqlTombstoneReader, SqlTombstoneStore
     from agentcore.stores.sql.turns import SqlTurnReader, SqlTurnStore
     from agentcore.stores.sql.vectors import SqlVectorReader, SqlVectorStore
     from agentcore.stores.sql.withheld import SqlWithheldReader, SqlWithheldStore
@@ -221,6 +215,11 @@ class ReadView(Protocol):
     @property
     def withheld(self) -> "SqlWithheldReader":
         """What is told to nobody since."""
+        ...
+
+    @property
+    def imports(self) -> "SqlImportReader":
+        """Which items of files became records."""
         ...
 
     @property

@@ -24,11 +24,11 @@ from agentcore.stores.sql.erase import SqlErasureStore
 from agentcore.stores.sql.evidence_words import evidence_saying
 from agentcore.stores.sql.forget_skills import SENTENCE, forget_in_skills
 from agentcore.stores.sql.hypotheses import SqlClaimStore, SqlHypothesisStore, doomed_with
+from agentcore.stores.sql.import_ledger import SqlImportLedger
 from agentcore.stores.sql.questions import SqlQuestionStore
 from agentcore.stores.sql.redact import corrections_of, delete_feedback, delete_session_signals, redact
 from agentcore.stores.sql.schema import entries, forgotten, turns
 from agentcore.stores.sql.scrub import scrub
-from agentcore.stores.sql.settings import SqlImportLedger
 from agentcore.stores.sql.stored_texts import TextFilter, says
 from agentcore.stores.sql.tombstones import SqlTombstoneStore, is_hashed
 from agentcore.stores.sql.transaction import Transaction, chunks

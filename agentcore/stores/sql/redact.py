@@ -9,9 +9,9 @@ from agentcore.domain.memory import MemoryEntry
 from agentcore.domain.signals import FeedbackKind
 from agentcore.domain.text import normalise
 from agentcore.stores.sql.access import forget_receipts
+from agentcore.stores.sql.import_ledger import SqlImportLedger
 from agentcore.stores.sql.schema import feedback, tool_calls, turns, wisp_runs
 from agentcore.stores.sql.scrub import REMOVED_TEXT
-from agentcore.stores.sql.settings import SqlImportLedger
 from agentcore.stores.sql.stored_texts import said_key
 from agentcore.stores.sql.tombstones import SqlTombstoneStore
 from agentcore.stores.sql.transaction import Transaction, chunks

@@ -36,10 +36,9 @@ from agentcore.stores.sql.schema import (
     steps,
     waiting_exchanges,
 )
-from agentcore.stores.sql.settings import SqlForgottenReader
 from agentcore.stores.sql.stored_prompts import StoredPrompts
 from agentcore.stores.sql.stored_texts import ForgottenSentences, is_telling
-from agentcore.stores.sql.tombstones import SqlTombstoneReader
+from agentcore.stores.sql.tombstones import SqlForgottenReader, SqlTombstoneReader
 from agentcore.stores.sql.transaction import Transaction, chunks, contains, encode, is_retired
 from agentcore.stores.sql.withheld import forget_refused_texts
 

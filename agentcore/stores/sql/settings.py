@@ -1,8 +1,7 @@
-"""Keeps a scope's settings and switches, and remembers what it imported and forgot."""
+"""Keeps a scope's settings and switches."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
-from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -22,13 +21,10 @@ from sqlalchemy import (
     true,
 )
 
-from agentcore.domain.memory import SourceKind
-from agentcore.domain.records import RecordKind
 from agentcore.domain.temporal import from_micros
-from agentcore.stores.sql.bulk import insert_rows
 from agentcore.stores.sql.feed import mark_changed
-from agentcore.stores.sql.schema import entries, forgotten, imports, scopes, settings, switches, turns, withheld
-from agentcore.stores.sql.transaction import Transaction, chunks, is_retired, micros, of_my_scope
+from agentcore.stores.sql.schema import scopes, settings, switches, turns
+from agentcore.stores.sql.transaction import Transaction, chunks, micros, of_my_scope
 from agentcore.stores.values import SwitchLevel, SwitchSetting
 
 _OF_NAME = of_my_scope(settings) & (settings.c.name == bindparam("of_name"))
@@ -61,84 +57,6 @@ class SqlSettingsStore(SqlSettingsReader):
 
 FORMER_SALT: Final = "forget.salt"
 """The setting in which earlier versions kept what forgotten texts were hashed with."""
-
-_SET_ASIDE = (
-    select(entries.c.fold_key, withheld.c.withheld_at)
-    .join_from(entries, withheld, (withheld.c.scope_id == entries.c.scope_id) & (withheld.c.record_id == entries.c.id))
-    .where(
-        of_my_scope(entries),
-        is_retired(entries.c.status),
-        withheld.c.kind == SourceKind.ENTRY.value,
-        entries.c.fold_key.in_(bindparam("among", expanding=True)),
-    )
-)
-
-
-class SqlImportLedger:
-    """Imported items of one scope, in one transaction; lives as long as it."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-        self._mine = imports.c.scope_id == transaction.scope_id
-
-    def known(self, source_keys: Collection[str]) -> set[str]:
-        """Return those already imported."""
-        found: set[str] = set()
-        for chunk in chunks(sorted(set(source_keys))):
-            statement = select(imports.c.source_key).where(self._mine, imports.c.source_key.in_(chunk))
-            found.update(self._transaction.connection.execute(statement).scalars())
-        return found
-
-    def record(self, items: Mapping[str, tuple[RecordKind, str]]) -> None:
-        """Remember that a source key became that record; what is known already stays as it is."""
-        known = self.known(items)
-        rows = [
-            {"scope_id": self._transaction.scope_id, "source_key": key, "kind": kind.value, "record_id": record_id}
-            for key, (kind, record_id) in items.items()
-            if key not in known
-        ]
-        insert_rows(self._transaction.connection, imports, rows)
-
-    def take(self, record_ids: Collection[str]) -> list[str]:
-        """Forget that these records were imported; return the keys of the items that they came from."""
-        taken: list[str] = []
-        for chunk in chunks(sorted(set(record_ids))):
-            mine = self._mine & imports.c.record_id.in_(chunk)
-            taken += self._transaction.connection.execute(select(imports.c.source_key).where(mine)).scalars()
-            self._transaction.connection.execute(delete(imports).where(mine))
-        return taken
-
-
-class SqlForgottenReader:
-    """Keyed hashes of longer forgotten texts of one scope, in one transaction; lives as long as it."""
-
-    def __init__(self, transaction: Transaction) -> None:
-        self._transaction = transaction
-
-    def contains(self, fold_keys: Collection[str]) -> set[str]:
-        """Return those of *fold_keys* that were forgotten."""
-        return set(self._forgotten(fold_keys))
-
-    def since(self, fold_keys: Collection[str]) -> dict[str, datetime]:
-        """Return when those of *fold_keys* that were forgotten, or set aside by an agent, last were: later is new."""
-        found = self._forgotten(fold_keys)
-        for chunk in chunks(sorted(set(fold_keys))):
-            for key, at in self._transaction.execute(_SET_ASIDE, among=chunk):
-                found[key] = max(at, found.get(key, at))
-        return {key: from_micros(at) for key, at in found.items()}
-
-    def _forgotten(self, fold_keys: Collection[str]) -> dict[str, int]:
-        key, scope_id = self._transaction.key, self._transaction.scope_id
-        by_fingerprint = {mark: fold_key for fold_key in fold_keys for mark in key.marks(scope_id, fold_key)}
-        found: dict[str, int] = {}
-        for chunk in chunks(sorted(by_fingerprint)):
-            statement = select(forgotten.c.fingerprint, forgotten.c.forgotten_at).where(
-                forgotten.c.scope_id == self._transaction.scope_id,
-                forgotten.c.fingerprint.in_(chunk),
-            )
-            found.update((by_fingerprint[item], at) for item, at in self._transaction.connection.execute(statement))
-        return found
-
 
 _S = switches.c
 _LEVELS: Final = {

@@ -19,8 +19,8 @@ from agentcore.errors import InvalidOptionsError
 from agentcore.lexicon.language import languages
 from agentcore.stores.forgetting import Tombstone, TombstoneKind
 from agentcore.stores.sql.forget_key import KEY_VARIABLE
-from agentcore.stores.sql.schema import forget_keys, tombstones
-from agentcore.stores.sql.transaction import Transaction, chunks, of_my_scope
+from agentcore.stores.sql.schema import entries, forget_keys, forgotten, tombstones, withheld
+from agentcore.stores.sql.transaction import Transaction, chunks, is_retired, of_my_scope
 
 _T = tombstones.c
 _ALL = select(_T.kind, _T.record_id, _T.whole, _T.forgotten_at).where(of_my_scope(tombstones))
@@ -29,12 +29,53 @@ _ANY = select(_T.kind).where(of_my_scope(tombstones)).limit(1)
 _STATE = select(func.count(), func.max(_T.forgotten_at)).where(of_my_scope(tombstones))
 _OF_SOURCE: Final = {SourceKind(one.value): one for one in TombstoneKind if one.value in set(SourceKind)}
 
+_SET_ASIDE = (
+    select(entries.c.fold_key, withheld.c.withheld_at)
+    .join_from(entries, withheld, (withheld.c.scope_id == entries.c.scope_id) & (withheld.c.record_id == entries.c.id))
+    .where(
+        of_my_scope(entries),
+        is_retired(entries.c.status),
+        withheld.c.kind == SourceKind.ENTRY.value,
+        entries.c.fold_key.in_(bindparam("among", expanding=True)),
+    )
+)
 
 _LAST_KEY: Final = select(forget_keys).order_by(forget_keys.c.number.desc()).limit(1)
 OTHER_KEY: Final = (
     "the database remembers forgotten texts by another key: give this host the one that the others have, "
     "or run `dream forget --new-key` where that one is lost"
 )
+
+
+class SqlForgottenReader:
+    """Keyed hashes of longer forgotten texts of one scope, in one transaction; lives as long as it."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+
+    def contains(self, fold_keys: Collection[str]) -> set[str]:
+        """Return those of *fold_keys* that were forgotten."""
+        return set(self._forgotten(fold_keys))
+
+    def since(self, fold_keys: Collection[str]) -> dict[str, datetime]:
+        """Return when those of *fold_keys* that were forgotten, or set aside by an agent, last were: later is new."""
+        found = self._forgotten(fold_keys)
+        for chunk in chunks(sorted(set(fold_keys))):
+            for key, at in self._transaction.execute(_SET_ASIDE, among=chunk):
+                found[key] = max(at, found.get(key, at))
+        return {key: from_micros(at) for key, at in found.items()}
+
+    def _forgotten(self, fold_keys: Collection[str]) -> dict[str, int]:
+        key, scope_id = self._transaction.key, self._transaction.scope_id
+        by_fingerprint = {mark: fold_key for fold_key in fold_keys for mark in key.marks(scope_id, fold_key)}
+        found: dict[str, int] = {}
+        for chunk in chunks(sorted(by_fingerprint)):
+            statement = select(forgotten.c.fingerprint, forgotten.c.forgotten_at).where(
+                forgotten.c.scope_id == self._transaction.scope_id,
+                forgotten.c.fingerprint.in_(chunk),
+            )
+            found.update((by_fingerprint[item], at) for item, at in self._transaction.connection.execute(statement))
+        return found
 
 
 class SqlTombstoneReader:
@@ -82,6 +123,11 @@ class SqlTombstoneReader:
             for one in self.of(_OF_SOURCE[kind], ids).values()
             if one.whole or not whole
         }
+
+    @property
+    def has_key(self) -> bool:
+        """Whether this host has a key, without which no keyed hash tells it anything."""
+        return bool(self._transaction.key.fingerprints())
 
     def keys(self) -> list[tuple[str, datetime]]:
         """Return the fingerprints of the keys that the database knew, with their first use; the last one counts."""

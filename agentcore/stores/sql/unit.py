@@ -26,6 +26,7 @@ from agentcore.stores.sql.feed import SqlActivityStore
 from agentcore.stores.sql.forget import forget, forget_turns, withhold
 from agentcore.stores.sql.hosts import SqlHostStore
 from agentcore.stores.sql.hypotheses import SqlClaimStore, SqlHypothesisStore
+from agentcore.stores.sql.import_ledger import SqlImportLedger
 from agentcore.stores.sql.leases import SqlBusyStore, SqlLeaseStore
 from agentcore.stores.sql.obey import obey
 from agentcore.stores.sql.pages import SqlPageReader
@@ -41,9 +42,9 @@ from agentcore.stores.sql.record_store import (
     SqlRecordStore,
     SqlSignalStore,
 )
-from agentcore.stores.sql.settings import SqlForgottenReader, SqlImportLedger, SqlSettingsStore, SqlSwitchStore
+from agentcore.stores.sql.settings import SqlSettingsStore, SqlSwitchStore
 from agentcore.stores.sql.skills import SqlSkillStore
-from agentcore.stores.sql.tombstones import SqlTombstoneStore
+from agentcore.stores.sql.tombstones import SqlForgottenReader, SqlTombstoneStore
 from agentcore.stores.sql.transaction import Transaction
 from agentcore.stores.sql.turns import SqlTurnStore
 from agentcore.stores.sql.vectors import SqlVectorStore

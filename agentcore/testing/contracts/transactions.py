@@ -222,6 +222,9 @@ class LedgerContract:
         keys = {"k1", "k2", "k3"}
         expect_equal(await storage.write(SCOPE, lambda unit: unit.imports.known(keys)), {"k1", "k2"})
         expect_equal(await storage.write(OTHER_SCOPE, lambda unit: unit.imports.known(keys)), set())
+        became = {(RecordKind.ENTRY, "a"): ["k1"], (RecordKind.TURN, "b"): ["k2"]}
+        expect_equal(await storage.read(SCOPE, lambda view: view.imports.keys_of(["a", "b", "c"])), became)
+        expect_equal(await storage.read(OTHER_SCOPE, lambda view: view.imports.keys_of(["a"])), {})
 
     async def test_an_item_recorded_twice_is_no_error(self, storage: Storage) -> None:
         """Importing again adds nothing."""

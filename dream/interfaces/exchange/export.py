@@ -18,14 +18,17 @@ importance). Runs and their journal stay behind.
 """
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, partial
+from itertools import islice
 from pathlib import Path
 
 import orjson
 
-from agentcore.domain.memory import SourceKind
+from agentcore.domain.conversation import Turn
+from agentcore.domain.memory import MemoryEntry, SourceKind
 from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, from_image, kind_of, to_image, type_of
 from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import to_text
@@ -45,10 +48,13 @@ FORMAT = f"{FORMAT_PREFIX}1"
 
 _KINDS = {kind.value: kind for kind in RecordKind}
 _SOURCES = {kind.value: kind for kind in SourceKind}
-_TOMBSTONES = {kind.value: kind for kind in TombstoneKind if kind is not TombstoneKind.ITEM}
+_TOMBSTONES = {kind.value: kind for kind in TombstoneKind}
 _READS = {reads.value: reads for reads in Reads}
 _REPAIR = "export again, or repair the line"
 _MAX_ID = 64
+_NAME = "export"
+_TOGETHER = 500
+_SOURCE_KEY = re.compile("[0-9a-f]{32}")
 
 
 async def export_scope(storage: Storage, scope: Scope, write: Callable[[bytes], object]) -> int:
@@ -102,13 +108,16 @@ def _write_all(view: ReadView, write: Callable[[bytes], object]) -> int:
     put({"format": FORMAT, "scope": str(view.scope)})
     for mark in view.withheld.all():
         put({"kind": "withheld", "record": mark.kind.value, "id": mark.record_id, "entry": mark.entry_id})
-    for stone in view.tombstones.all():
-        # An item of a file is known by a hash whose key stays here.
-        if stone.kind is not TombstoneKind.ITEM:
-            put(_tombstone(stone))
-    for record in view.records():
-        put(_document(record))
-        records += 1
+    stones = view.tombstones.all()
+    for stone in stones:
+        put(_tombstone(stone))
+    left = iter(view.records())
+    while some := list(islice(left, _TOGETHER)):
+        keys = view.imports.keys_of([record.id for record in some])
+        for record in some:
+            origins = _origins(record, keys, forgot=bool(stones))
+            put(_document(record) | ({"source_keys": origins} if origins else {}))
+        records += len(some)
     books = dream_stores(view)
     cursors = books.cursors
     for reader in cursors.readers():
@@ -127,7 +136,24 @@ def _tombstone(stone: Tombstone) -> Mapping[str, object]:
     return told | {"forgotten_at": to_text(stone.forgotten_at), "whole": stone.whole}
 
 
-def _document(record: Record) -> Mapping[str, object]:
+def _origins(record: Record, keys: Mapping[tuple[RecordKind, str], list[str]], *, forgot: bool) -> list[str]:
+    """Return the keys of the items of other files that became a record, which are unkeyed hashes of their texts.
+
+    Where something was forgotten, a key may go out only beside the very text that came in: what a record said before
+    it was rewritten, and a sentence that a skill lost, may be what was forgotten.
+    """
+    if forgot and not (isinstance(record, Turn) or (isinstance(record, MemoryEntry) and record.updated_at is None)):
+        return []
+    kind = kind_of(record)
+    own = _key(SourceKeys(_NAME), kind, record)
+    return [key for key in keys.get((kind, record.id), ()) if key != own]
+
+
+def _key(keys: SourceKeys, kind: RecordKind, record: Record) -> str:
+    return keys.new(kind.value, record.id)
+
+
+def _document(record: Record) -> dict[str, object]:
     called = type_of(record).exported_as
     return {
         **{called.get(name, name): value for name, value in to_image(record).items()},
@@ -141,7 +167,7 @@ def parse_export(source: SourceFile) -> Iterator[ImportItem | CursorMark | Withh
     Raises:
         InvalidFileError: it is no export, is cut off, comes from a later version, or a line is no record.
     """
-    keys = SourceKeys("export")
+    keys = SourceKeys(_NAME)
     ended = False
     previous = 0
     for line, values in source.objects():
@@ -203,7 +229,10 @@ def _parsed(
         known = (*_KINDS, "withheld", "tombstone", "cursor", "pending", "end")
         raise fields.refusal("kind", f"one of {', '.join(known)}")
     record = _record(source, fields.line, _KINDS[kind], values)
-    return ImportItem(record=record, source_key=keys.new(kind, record.id), line=fields.line)
+    origins = fields.strings("source_keys")
+    if not all(map(_SOURCE_KEY.fullmatch, origins)):
+        raise fields.refusal("source_keys", "a list of 32 hexadecimal digits each")
+    return ImportItem(record=record, source_key=_key(keys, _KINDS[kind], record), line=fields.line, origins=origins)
 
 
 def _record(source: SourceFile, line: int, kind: RecordKind, values: Mapping[str, object]) -> Record:

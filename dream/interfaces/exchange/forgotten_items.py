@@ -12,7 +12,7 @@ from agentcore.domain.question import Question
 from agentcore.domain.records import Record, RecordKind, cited_by, kind_of, text_of
 from agentcore.stores.forgetting import Tombstone, TombstoneKind
 from agentcore.stores.storage import UnitOfWork
-from dream.interfaces.exchange.items import ImportItem, Parsed
+from dream.interfaces.exchange.items import ImportItem, Note, Parsed
 
 _NAMED: Final = {
     RecordKind.ENTRY: TombstoneKind.ENTRY,
@@ -39,11 +39,15 @@ class ForgottenItems:
         """Return what is known now, for a transaction that may have to be tried again."""
         return ForgottenItems(set(self.refused), set(self.texts), set(self._own))
 
-    def set_tombstones(self, unit: UnitOfWork, parsed: Sequence[Parsed]) -> None:
-        """Set the tombstones of a file, those aside of what is still here: an import removes nothing."""
+    def set_tombstones(self, unit: UnitOfWork, parsed: Sequence[Parsed]) -> list[Note]:
+        """Set the tombstones of a file, those aside of what is still here: an import removes nothing.
+
+        Returns:
+            A note for each that nothing can be held against, since this folder has no key.
+        """
         stones = [one for one in parsed if isinstance(one, Tombstone)]
         if not stones:
-            return
+            return []
         self._own.update((one.kind, one.record_id) for one in stones)
         here = {
             (_NAMED[kind], one)
@@ -51,13 +55,15 @@ class ForgottenItems:
             for one in unit.of_kind(kind).existing({stone.record_id for stone in stones if stone.kind is _NAMED[kind]})
         }
         unit.tombstones.add([one for one in stones if (one.kind, one.record_id) not in here])
+        hashed = [] if unit.tombstones.has_key else [one for one in stones if one.kind is TombstoneKind.ITEM]
+        return [Note.FORGOTTEN_WITHOUT_KEY] * len(hashed)
 
     def among(self, unit: UnitOfWork, items: Sequence[ImportItem]) -> list[bool]:
         """Tell of each item whether its chain of sources touches what was forgotten here."""
         erased_at = unit.erasure.at()
         if erased_at is None and not unit.tombstones.any():
             return [False] * len(items)
-        keys = unit.tombstones.items({key for item in items for key in (item.source_key, *item.cites)})
+        keys = unit.tombstones.items({key for item in items for key in item.keys})
         touched = self._touched(unit, items)
         topics = unit.tombstones.of(TombstoneKind.TOPIC, {one.record.id for one in items if _is_topic(one.record)})
         sessions = unit.tombstones.of(TombstoneKind.SESSION, {_session(item.record) for item in items} - {""})
@@ -65,7 +71,7 @@ class ForgottenItems:
         for item in items:
             session = sessions.get(_session(item.record))
             is_barred = (
-                not keys.isdisjoint((item.source_key, *item.cites))
+                not keys.isdisjoint(item.keys)
                 or ("is", _itself(item.record)) in touched
                 or any(("rests on", ref) in touched for ref in _rests_on(item.record))
                 or not self.refused.isdisjoint(_rests_on(item.record))
@@ -106,6 +112,11 @@ class ForgottenItems:
             unit.entries.delete(gone)
             left -= gone
             ahead = {SourceRef(SourceKind.ENTRY, one) for one in gone}
+
+
+def kept_origins(item: ImportItem, record: Record) -> tuple[str, ...]:
+    """Return the keys to keep of an item's origin: none where its text was forgotten, for each is a hash of it."""
+    return () if isinstance(record, Turn) and record != item.record else item.origins
 
 
 def _itself(record: Record) -> SourceRef | None:

@@ -30,7 +30,7 @@ from dream.interfaces.exchange.chat_json import parse_chat_json
 from dream.interfaces.exchange.chat_jsonl import parse_chat
 from dream.interfaces.exchange.export import parse_export
 from dream.interfaces.exchange.files import SourceFile
-from dream.interfaces.exchange.forgotten_items import ForgottenItems
+from dream.interfaces.exchange.forgotten_items import ForgottenItems, kept_origins
 from dream.interfaces.exchange.formats import Format, detect_format
 from dream.interfaces.exchange.items import CursorMark, ImportItem, Note, Parsed, SkippedItem, SkipReason, SourceKeys
 from dream.interfaces.exchange.locomo import parse_locomo
@@ -149,7 +149,7 @@ class ImportWriter:
         tally, self.forgotten = Tally(), self._settled.copy()
         tally.skipped.update((one.kind, one.reason) for one in parsed if isinstance(one, SkippedItem))
         unit.withheld.add([one for one in parsed if isinstance(one, Withheld)])
-        self.forgotten.set_tombstones(unit, parsed)
+        tally.notes.update(self.forgotten.set_tombstones(unit, parsed))
         items = [one for one in parsed if isinstance(one, ImportItem) and not _is_document(one)]
         return self._take(unit, items, tally)
 
@@ -176,9 +176,10 @@ class ImportWriter:
         tally.added.update(kind_of(record) for record in records)
         unit.imports.record(
             {
-                item.source_key: (kind_of(record), record.id)
+                key: (kind_of(record), record.id)
                 for item, record in zip(fresh, records, strict=True)
-                if item.source_key not in imported
+                for key in (item.source_key, *kept_origins(item, record))
+                if key not in imported
             },
         )
         return tally
@@ -363,8 +364,7 @@ async def import_file(
     found, parse = await asyncio.to_thread(_parser, source, file_format, sample)
     checked = await asyncio.to_thread(_check, parse)
     intake = ImportWriter(ids)
-    tally = Tally()
-    done = 0
+    tally, done = Tally(), 0
     _tell(progress, done, checked.total)
     items = parse()
     while chunk := await asyncio.to_thread(_next_chunk, items, source, before):
@@ -442,7 +442,7 @@ def _restore_cursors(unit: UnitOfWork, checked: _Checked, ours: set[str]) -> Non
         if keys[reader] not in done and reader not in moved:
             reads = checked.reads.get(reader)
             cursors.restore(reader, (set(cursors.pending(reader, reads)) - ours) | (pending & ours), reads)
-            unit.imports.record({keys[reader]: (RecordKind.ENTRY, reader)})
+            unit.imports.record({keys[reader]: (RecordKind.ENTRY, "")})
 
 
 def _tell(progress: Progress | None, done: int, total: int) -> None:

@@ -44,6 +44,8 @@ class Note(StrEnum):
     """A source id was written in an unusual way."""
     UNKNOWN_SOURCE = "unknown_source"
     """A source id names no turn that is here; the record was taken without it."""
+    FORGOTTEN_WITHOUT_KEY = "forgotten_without_key"
+    """An item of another file was forgotten there, but `forget.key` is not here: that file would bring it back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +56,7 @@ class ImportItem:
         record: The record; its id is `UNNAMED` unless the file gives one.
         source_key: What makes it the same item in the next import of the file.
         line: Where it starts, counted from 1; None where the file has no lines to speak of.
+        origins: Keys of the items of other files that it came from before it was exported.
         cites: Source keys of the turns it was drawn from.
         notes: What was repaired.
     """
@@ -61,8 +64,14 @@ class ImportItem:
     record: Record
     source_key: str
     line: int | None = None
+    origins: tuple[str, ...] = ()
     cites: tuple[str, ...] = ()
     notes: tuple[Note, ...] = ()
+
+    @property
+    def keys(self) -> set[str]:
+        """All by which it may be known that a person had it forgotten."""
+        return {self.source_key, *self.origins, *self.cites}
 
 
 @dataclass(frozen=True, slots=True)

@@ -476,6 +476,12 @@ END = {"kind": "end", "lines": 2}
         ([HEADER, {**ENTRY, "trust": "great"}, END], "it is no entry of an export"),
         ([HEADER, {**ENTRY, "sources": ["turn"]}, END], None),
         ([HEADER, {**ENTRY, "sources": ["moon:1"]}, END], "it is no entry of an export"),
+        ([HEADER, {**ENTRY, "source_keys": "a"}, END], "line 2: source_keys should be a list of"),
+        ([HEADER, {**ENTRY, "source_keys": [7]}, END], "line 2: source_keys should be a list of"),
+        (
+            [HEADER, {**ENTRY, "source_keys": ["Ana"]}, END],
+            "source_keys should be a list of 32 hexadecimal digits each",
+        ),
         ([HEADER, {**ENTRY, "id": ""}, END], "id should have 1 to 64 characters"),
         ([HEADER, {**ENTRY, "kind": "feedback"}, END], "it is no feedback of an export: session_id is missing"),
     ],

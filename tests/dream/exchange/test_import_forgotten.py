@@ -1,12 +1,27 @@
 """No import brings back what was forgotten, nor what was made of it, in whatever file it comes."""
 
+import asyncio
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+from shutil import copyfile
 from typing import Any
+
+import pytest
+from exchange_desk import NOW, Desk
 
 from agentcore.domain import RecordKind, SourceKind, SourceRef
 from agentcore.domain.text import fold_key
 from agentcore.hosting.off_limits import OffLimits
+from agentcore.stores.sql import SqlStorage
+from agentcore.stores.sql.forget_key import KEY_FILE
+from agentcore.testing import ManualClock, SequentialIds
 from agentcore.testing.contracts.samples import a_document, a_question, a_turn, an_entry
 from dream.interfaces.exchange import export_file
+from dream.interfaces.exchange.files import SourceFile
+from dream.interfaces.exchange.items import ImportItem
+from dream.interfaces.exchange.memory_md import parse_memory_md
 
 TURN = SourceRef(SourceKind.TURN, "t1")
 
@@ -130,3 +145,72 @@ async def test_an_older_export_brings_back_no_topic_that_is_allowed_again(desk: 
     report = await desk.bring(path)
     assert report.document()["skipped"] == {"off_limits_topic": {"forgotten": 1}}
     assert await limits.all() == []
+
+
+MEMORY = """# People
+
+- Ana moved from Porto to Lisbon in May 2025 with two cats and a piano
+- Ben sings
+"""
+
+
+@pytest.fixture
+def moved_to(tmp_path: Path) -> Iterator[Desk]:
+    """A data folder of its own, and with it another key of what was forgotten."""
+    opened = SqlStorage(tmp_path / "there" / "agentcore.db", clock=ManualClock(NOW))
+    asyncio.run(opened.start())
+    yield Desk(opened, tmp_path, ids=SequentialIds("moved"))
+    asyncio.run(opened.stop())
+
+
+async def test_a_file_adds_nothing_where_an_export_of_what_it_brought_was_read(desk: Any, moved_to: Any):
+    """Entries and turns, with an export of that export too, byte for byte the same."""
+    files = [desk.file("m.md", MEMORY), desk.lines("chat.jsonl", {"role": "user", "content": "I sing"})]
+    for file in files:
+        await desk.bring(file)
+    dump = await desk.dump()
+    await moved_to.bring(desk.file("export.jsonl", dump))
+    for file in files:
+        assert (await moved_to.bring(file)).added == {}
+    assert (await moved_to.dump()).splitlines()[1:] == dump.splitlines()[1:]
+
+
+@pytest.mark.parametrize("has_key", [True, False])
+async def test_a_forgotten_item_stays_out_after_a_move_where_the_forget_key_is_the_same(tmp_path: Path, has_key: bool):
+    """Its own key is a hash that could be guessed, so it leaves only as a keyed one."""
+    folders = [tmp_path / "here", tmp_path / "there"]
+    stores = [SqlStorage(one / "agentcore.db", clock=ManualClock(NOW)) for one in folders]
+    desk, moved_to = (Desk(one, tmp_path, ids=SequentialIds(name)) for one, name in zip(stores, "ab", strict=True))
+    async with AsyncExitStack() as stack:
+        for one in stores:
+            await one.start()
+            stack.push_async_callback(one.stop)
+        file = desk.file("m.md", MEMORY)
+        await desk.bring(file)
+        items = [
+            one.source_key for one in parse_memory_md(SourceFile(file, desk.scope, NOW)) if isinstance(one, ImportItem)
+        ]
+        gone = next(one for one in await desk.entries() if one.content.startswith("Ana"))
+        await desk.storage.write(desk.scope, lambda unit: unit.forget(gone.id))
+        dump = await desk.dump()
+        left = b"".join(one.read_bytes() for one in folders[0].iterdir())
+        for held in (dump, left):
+            assert [key.encode() in held for key in items] == [False, True]
+        if has_key:
+            copyfile(folders[0] / KEY_FILE, folders[1] / KEY_FILE)
+        taken = await moved_to.bring(desk.file("export.jsonl", dump))
+        assert taken.document()["notes"] == ({} if has_key else {"forgotten_without_key": 1})
+        assert (await moved_to.dump()).splitlines()[1:] == dump.splitlines()[1:]
+        report = (await moved_to.bring(file)).document()
+        assert report["known"] == {"entry": 1}
+        assert report["skipped"] == ({"entry": {"forgotten": 1}} if has_key else {})
+
+
+async def test_what_an_entry_said_before_it_was_rewritten_leaves_no_hash_once_something_was_forgotten(desk: Any):
+    await desk.bring(desk.file("m.md", MEMORY))
+    entry, other = await desk.entries()
+    after = replace(entry, content="Ana lives in Lisbon", updated_at=NOW)
+    await desk.storage.write(desk.scope, lambda unit: unit.entries.replace([(entry, after)]))
+    assert (await desk.dump()).count(b"source_keys") == 2
+    await desk.storage.write(desk.scope, lambda unit: unit.forget(other.id))
+    assert (await desk.dump()).count(b"source_keys") == 0
