@@ -1,6 +1,6 @@
 """Takes back what the journal holds, wherever nothing changed since, and brings retired entries back."""
 
-from collections.abc import Collection, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -81,9 +81,8 @@ class UndoService:
 
         async def take_back(run: RunEnvelope) -> None:
             barred, mine = _without_barred(run.obstacle, rows)
-            approved = [one for step in steps for one in step.report.proposals]
             undone, writer = Undone(), StepWriter.of(self._parts, run, self._options.applying(), UNDO)
-            take = partial(_undo_batch, writer=writer, approved=approved)
+            take = partial(_undo_batch, writer=writer, reports=[step.report for step in steps])
             *batches, last = [*_newest_first(mine, self._options.step_size)] or [()]
             for batch in batches:
                 undone.add(await run.write(partial(take, rows=batch), origin=Origin.UNDO))
@@ -198,14 +197,17 @@ def _newest_first(rows: Sequence[JournalRow], size: int) -> list[list[JournalRow
     return [batch for batch in batches if batch]
 
 
-def _undo_batch(unit: UnitOfWork, writer: StepWriter, rows: Sequence[JournalRow], approved: Collection[str]) -> Undone:
+def _undo_batch(
+    unit: UnitOfWork, writer: StepWriter, rows: Sequence[JournalRow], reports: Sequence[StepReport]
+) -> Undone:
     """Take back *rows* (newest first) in this transaction, as a step of an undoing run; return what it came to.
 
-    What a person had approved, a proposal of *approved*, waits for a decision again, and is not declined.
+    By the *reports* of the steps, what a person had approved waits for a decision again, and is not declined, and what
+    is back stands where it stood: who had looked at it need not again, the others have yet to.
     """
     books, undone = dream_stores(unit), Undone()
     is_redo = books.runs.takes_back(rows[0].run_id)
-    approvals = Approvals.among(unit, approved, is_redo=is_redo)
+    approvals = Approvals.among(unit, [one for told in reports for one in told.proposals], is_redo=is_redo)
     obstacles = _Obstacles(_forgotten(unit, rows), _touched(unit, rows), _held(unit, rows))
     state = _present(unit, rows)
     stored = dict(state)
@@ -227,7 +229,8 @@ def _undo_batch(unit: UnitOfWork, writer: StepWriter, rows: Sequence[JournalRow]
         batch=[],
         report=StepReport(proposals=tuple(one.proposal_id for one in approvals.turned)),
     )
-    step = writer.write(unit, draft, Admission(accepted=change_sets, written=_net(stored, state)))
+    former = [told.former for told in reversed(reports) if told.former is not None]
+    step = writer.write(unit, draft, Admission(accepted=change_sets, written=_net(stored, state), former=former))
     approvals.settle()
     undone.restored += step.report.accepted
     undone.reopened += 0 if is_redo else len(approvals.turned)

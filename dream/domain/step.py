@@ -23,6 +23,19 @@ if TYPE_CHECKING:
     from dream.domain.rounds import Version
 
 
+@dataclass(frozen=True, slots=True)
+class FormerPositions:
+    """Where records stood, in the order that passes read in, that a step moved or removed.
+
+    Args:
+        positions: Their positions, by id.
+        read_by: Which of them each reader had looked at.
+    """
+
+    positions: Mapping[str, int]
+    read_by: Mapping[str, Sequence[str]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepReport:
     """What a step adds to the report of its pass.
@@ -48,6 +61,7 @@ class StepReport:
         stopped: Which budget ended the pass.
         reads: What the pass's cursor counts, where an undo took the cursor away.
         proposals: Proposals whose approval it is, or takes back.
+        former: What an undo of it puts back in its place in the order of arrival; None for nothing.
     """
 
     accepted: int = 0
@@ -70,6 +84,7 @@ class StepReport:
     stopped: str | None = None
     reads: Reads | None = None
     proposals: tuple[str, ...] = ()
+    former: FormerPositions | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return what the step's row keeps: the counts always, the rest where it says something."""
@@ -82,6 +97,7 @@ class StepReport:
             "reopened": list(self.reopened),
             **({"rounds": [one.to_json() for one in self.rounds]} if self.rounds else {}),
             **({"proposals": list(self.proposals)} if self.proposals else {}),
+            **({"former": [dict(self.former.positions), dict(self.former.read_by)]} if self.former else {}),
             **{name: value for name, value in more.items() if value is not None and value is not False and value != 0},
         }
 
@@ -95,6 +111,7 @@ class StepReport:
         known["reopened"] = tuple(values.get("reopened", ()))
         known["proposals"] = tuple(values.get("proposals", ()))
         known["reads"] = None if reads is None else Reads(reads)
+        known["former"] = FormerPositions(*values["former"]) if "former" in values else None
         return cls(**known)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import bindparam, delete, false, func, insert, select
+from sqlalchemy import bindparam, delete, false, func, insert, select, update
 
 from agentcore.domain.memory import Status
 from agentcore.domain.temporal import from_micros, to_micros
@@ -37,9 +37,11 @@ from agentcore.stores.sql.schema import (
 )
 from agentcore.stores.sql.transaction import MY_SCOPE, chunks, encode, of_my_scope
 from agentcore.stores.sql.withheld import IS_WITHHELD
+from agentcore.stores.values import Origin
 from dream.domain.cluster import SettledCluster
 from dream.domain.declaration import Reads
 from dream.domain.proposal import HistoryKind
+from dream.domain.step import FormerPositions
 from dream.stores.proposals import ProposalStore, RefusedTextStore
 
 if TYPE_CHECKING:
@@ -60,6 +62,9 @@ class _ReadTable:
         self.past = self.current.where(order > bindparam("position"))
         self.among = self.current.where(table.c.id.in_(bindparam("ids", expanding=True)))
         self.last = select(order).where(mine).order_by(order.desc()).limit(1)
+        named = table.c.id == bindparam("of_id")
+        self.positions = select(table.c.id, order).where(mine, table.c.id.in_(bindparam("ids", expanding=True)))
+        self.put_back = update(table).where(mine, named).values({order.name: bindparam("to")})
 
 
 _UNREAD = turns.c.consumed_at.is_(None) & ~IS_WITHHELD
@@ -73,6 +78,8 @@ _READ_TABLES = {
     Reads.NOTHING: _ReadTable(documents, documents.c.updated_at, false()),
 }
 
+_UNDOABLE = (Reads.ENTRIES, Reads.SKILLS)
+"""What is read by position, and undo brings back."""
 _MINE = of_my_scope(pass_ledger)
 _OF_PASS = _MINE & (pass_ledger.c.pass_name == bindparam("of_pass"))
 _COMPLETED = select(pass_ledger.c.completed_at).where(_OF_PASS)
@@ -170,6 +177,48 @@ class CursorStore(CursorReader):
         for chunk in chunks(settled):
             self._transaction.execute(_SETTLE, by=reader, ids=chunk)
         return settled
+
+    def movable(self, record_ids: Collection[str]) -> dict[str, int]:
+        """Return the positions of records, as far as this transaction may move them: a dream moves none."""
+        if self._transaction.origin in {Origin.DREAM, Origin.READING}:
+            return {}
+        return {one: at for reads in _UNDOABLE for one, at in self._positions(reads, record_ids).items()}
+
+    def left(self, positions: Mapping[str, int], back: Collection[str]) -> FormerPositions | None:
+        """Return those of *positions* that are held no longer, and who had looked at what stood there; None for none.
+
+        Args:
+            positions: Where records stood.
+            back: Those that leave their places next, as they are put back.
+        """
+        now = self.movable(positions)
+        moved = {one: at for one, at in positions.items() if now.get(one) != at or one in back}
+        read_by = {reader: self._looked_at(reader, moved) for reader in (self.readers() if moved else ())}
+        return FormerPositions(moved, read_by) if moved else None
+
+    def put_back(self, former: FormerPositions, record_ids: Collection[str]) -> None:
+        """Give records the positions that they had; who had not looked at them there has yet to, and nobody else."""
+        for reads in _UNDOABLE:
+            back = self._positions(reads, former.positions.keys() & set(record_ids))
+            for one in back:
+                self._transaction.execute(_READ_TABLES[reads].put_back, of_id=one, to=former.positions[one])
+            for reader in self.readers() if back else ():
+                if self.reads(reader) is reads:
+                    looked_at = back.keys() & set(former.read_by.get(reader, ()))
+                    self.settle(reader, looked_at)
+                    at = self.position(reader) or 0
+                    self.reopen(reader, [one for one in back.keys() - looked_at if 0 < former.positions[one] <= at])
+
+    def _looked_at(self, reader: str, positions: Mapping[str, int]) -> list[str]:
+        at, again = self.position(reader) or 0, set(self.reopened(reader))
+        return sorted(one for one, position in positions.items() if position <= at and one not in again)
+
+    def _positions(self, reads: Reads, record_ids: Collection[str]) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for chunk in chunks(sorted(record_ids)):
+            rows = self._transaction.execute(_READ_TABLES[reads].positions, ids=chunk)
+            found.update((row.id, row.position) for row in rows)
+        return found
 
     def restore(self, reader: str, pending_ids: Collection[str], reads: Reads | None = None) -> None:
         """Have *reader* be done with everything there is but *pending_ids* (the reading side of `pending`)."""

@@ -21,7 +21,7 @@ from dream.domain.proposal import Refusal
 from dream.domain.reasons import Refused
 from dream.domain.refused import RefusedText
 from dream.domain.rounds import Version
-from dream.domain.step import WaitingExchange
+from dream.domain.step import FormerPositions, WaitingExchange
 from dream.guards import Knowledge
 from dream.guards.secrets import secret_in
 from dream.options import DreamOptions
@@ -44,6 +44,7 @@ class Admission:
         outputs: New records that it writes.
         verbatim: How many of them keep word for word what was said.
         written: What is written to the stores, if it is not each change accepted: an undo takes several back at once.
+        former: Where records that come back stood in the order of arrival.
     """
 
     accepted: list[ChangeSet] = field(default_factory=list[ChangeSet])
@@ -56,6 +57,7 @@ class Admission:
     outputs: int = 0
     verbatim: int = 0
     written: list[Change[Record]] | None = None
+    former: Sequence[FormerPositions] = ()
 
 
 Key = tuple[RecordKind, str]

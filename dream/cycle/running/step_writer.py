@@ -190,7 +190,11 @@ class StepWriter:
         books, proposal, number = dream_stores(unit), draft.proposal, dream_stores(unit).runs.next_step(self.run_id)
         self._propose(unit, books, judged, draft)
         changes = judged.written if judged.written is not None else changes_of(judged.accepted)
+        positions = books.cursors.movable([change.record_id for change in changes if change.before is not None])
         apply_changes(unit, changes)
+        left = books.cursors.left(positions, {one for former in judged.former for one in former.positions})
+        for former in judged.former:
+            books.cursors.put_back(former, [change.record_id for change in changes])
         unasked = self._journal(unit, books, number, judged, proposal)
         books.outbox.post(self.run_id, self.pass_name, changes)
         promotions = (*promotions_of(judged.accepted), *proposal.promotions)
@@ -217,6 +221,7 @@ class StepWriter:
             refused=tuple(refused),
             notes={**proposal.notes, **self._made(proposal, judged)},
             backlog=proposal.backlog + len(again),
+            former=left,
         )
         reopen = [*_to_look_at_again(judged.stale, draft), *again, *draft.reopen, *proposal.reopen]
         # A plain pass would find the same again at once: what has no room now has to wait for another run.

@@ -235,6 +235,16 @@ async def test_a_survivor_that_took_over_more_in_a_later_run_keeps_it(world: Wor
     assert (await world.dreams.run()).changes == 0
 
 
+async def test_a_text_that_a_person_changed_before_it_was_read_is_read_once_it_is_back(world: World):
+    (tea,) = await world.add(TEA)
+    edited = await world.dreams.desk.edit(tea.id, content=RYE)
+    await world.dreams.run()
+    undone = await world.dreams.undo(edited.run_id)
+    assert (await world.dreams.status()).backlog == {"exact-fold": 1, "near-duplicates": 1}
+    await world.dreams.undo(undone.run_id)
+    assert (await world.dreams.status()).backlog == {}
+
+
 async def test_an_undo_is_listed_with_what_it_took_back(world: World):
     run, _, _ = await pairs(world)
     undone = await world.dreams.undo(run.run_id)

@@ -1,11 +1,13 @@
 """Laws 3, 11 and 12: undo is the inverse and holds; unchanged input costs nothing; order of arrival changes nothing."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
 import orjson
+import pytest
 from dreaming import World, codes
 from hypothesis import given, strategies as st
 from memories import TEXTS, Spec, fill, laboratory, memories, options
@@ -13,6 +15,7 @@ from wishing import merging
 
 from agentcore.domain import Status, fold_key
 from agentcore.domain.records import RecordKind
+from dream.cycle.hypotheses import Resolution
 from dream.domain import JournalRow, Outcome, RunKind, RunReport, image_text
 from dream.options import DreamOptions
 
@@ -268,3 +271,96 @@ async def test_nobody_is_lost_and_nobody_counted_twice(
             survivor = await one.get(str(entry.successor))
             assert survivor.is_active
             assert survivor.trust >= stored[survivor.id].trust or survivor.trust == stored[survivor.id].trust
+
+
+Deed = Callable[[], Awaitable[object]]
+
+
+async def guessed(world: World, text: str) -> Callable[[str, str], Awaitable[Resolution]]:
+    """Propose a hypothesis by hand; return how a person decides about it."""
+    sources = [f"entry:{one.id}" for one in await world.add(text, f"The hall is where {text}")]
+    one = await world.dreams.hypotheses.propose("It may be so.", what_if=f"What if {text}?", sources=sources)
+    return lambda decision, words: world.dreams.hypotheses.resolve(one.id, decision, feedback=words)
+
+
+async def about_a_hypothesis(world: World, decision: str) -> Deed:
+    decide = await guessed(world, "Bo sings")
+    return lambda: decide(decision, "I asked her. Ana works at Acme.")
+
+
+async def about_a_claim(world: World, what: str) -> Deed:
+    (said,) = await world.add("Ana works at Acme.")
+    claims = world.dreams.claims
+
+    async def take() -> str:
+        return (await claims.assert_("Ana", "works_at", "Acme", source=f"entry:{said.id}")).id  # noqa: PT009
+
+    if what == "assert":
+        return take
+    claim = await take()
+    if what == "verify":
+        return lambda: claims.verify(claim)
+    await claims.verify(claim)
+    return lambda: getattr(claims, what)(claim)
+
+
+async def about_a_contradiction(world: World, keep: str) -> Deed:
+    first = await (await guessed(world, "Bo sings"))("promote_candidate", "Ana works at Globex.")
+    other = await (await guessed(world, "Rui plays"))("promote_candidate", "Ana works at Acme.")
+    (asked,) = await world.dreams.desk.questions()
+    fact = first.claims[0].fact
+    assert fact is not None
+    held = {"claim": other.claims[0].claim.id, "fact": fact.id}.get(keep)
+    return lambda: world.dreams.desk.answer(asked.question.id, keep=held, dismiss=held is None)
+
+
+async def about_an_entry(world: World, what: str) -> Deed:
+    tea, rye = await world.add("Ana drinks tea.", "Ana bakes rye.")
+    desk = world.dreams.desk
+    if what == "restore":
+        await desk.archive(tea.id)
+    deeds_by_name: dict[str, Deed] = {
+        "edit": lambda: desk.edit(tea.id, content="Ana drinks coffee."),
+        "merge": lambda: desk.merge(tea.id, rye.id, text="Ana drinks tea and bakes rye."),
+        "restore": lambda: world.dreams.restore(tea.id),
+    }
+    return deeds_by_name[what]
+
+
+@pytest.mark.parametrize(
+    ("begin", "what"),
+    [
+        *((about_a_hypothesis, one) for one in ("promote_candidate", "reinforce", "stale", "reject")),
+        *((about_a_claim, one) for one in ("assert", "verify", "promote", "reject")),
+        *((about_a_contradiction, one) for one in ("claim", "fact", "nobody")),
+        *((about_an_entry, one) for one in ("edit", "merge", "restore")),
+    ],
+)
+async def test_what_a_person_did_is_taken_back_and_done_again_to_the_byte_whoever_read_it_meanwhile(
+    world: World, begin: Callable[[World, str], Awaitable[Deed]], what: str
+):
+    async def read() -> None:
+        await world.dreams.run(passes=["exact-fold"])
+
+    do = await begin(world, what)
+    await read()
+    before = await world.export()
+    world.clock.advance(timedelta(minutes=1))
+    await do()
+    after = await world.export()
+    assert after != before
+    run = (await world.dreams.runs())[0]
+    run = await expect_back_and_forth(world, run, after, before)
+    await read()
+    settled = await world.export()
+    assert b"pending" not in settled
+    await expect_back_and_forth(world, run, settled, before)
+
+
+async def expect_back_and_forth(world: World, run: RunReport, after: bytes, before: bytes) -> RunReport:
+    """Undo a run, and that undo; return the run that did it all again."""
+    for expected in (before, after):
+        run = await world.dreams.undo(run.run_id)
+        assert run.passes[0].refused == ()
+        assert await world.export() == expected
+    return run
