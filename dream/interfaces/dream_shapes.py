@@ -1,13 +1,16 @@
 """Shapes hypotheses and runs as Dense-Mem's documents name them, for all doors."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from agentcore.domain.claim import ClaimState
 from agentcore.domain.hypothesis import Hypothesis, HypothesisSource, HypothesisSourceKind, WeighedEntry, level_of
 from agentcore.domain.temporal import to_text
 from agentcore.recall.results import RelatedHypothesis
+from agentcore.stores.storage import ReadView, Storage
 from dream.domain.guessing_passes import HYPOTHESES, RE_EVALUATE, REFLECT
 from dream.domain.report import Outcome, PassOutcome, RunKind, RunReport
+from dream.stores import dream_stores
 
 if TYPE_CHECKING:
     from agentcore.hosting.scoped_host import ScopedHost
@@ -25,8 +28,20 @@ _PAGE: Final = 100
 """Runs read at once in search of dreams."""
 
 
-def dream_json(one: Hypothesis, facts: Collection[str] = ()) -> dict[str, Any]:
-    """Return a hypothesis; *facts* are the entries that promoted claims made."""
+async def dreams_json(storage: Storage, found: Sequence[Hypothesis]) -> list[dict[str, Any]]:
+    """Return hypotheses of one scope, each with the run that proposed it, and which of its sources are facts."""
+    if not found:
+        return []
+
+    def read(view: ReadView) -> tuple[set[str | None], dict[str, str]]:
+        facts = {one.fact for one in view.claims.in_states({ClaimState.PROMOTED})}
+        return facts, dream_stores(view).journal.made_in([one.id for one in found])
+
+    facts, runs = await storage.read(found[0].scope, read)
+    return [_dream_json(one, facts, runs.get(one.id)) for one in found]
+
+
+def _dream_json(one: Hypothesis, facts: Collection[str | None], run_id: str | None) -> dict[str, Any]:
     return {
         "dream_id": one.id,
         "team_id": one.scope.workspace,
@@ -44,6 +59,8 @@ def dream_json(one: Hypothesis, facts: Collection[str] = ()) -> dict[str, Any]:
         "weighed": [_weighed_json(piece) for piece in one.weighed],
         "status": one.state.value,
         "invalidated_reason": one.state_reason if one.state.value == "stale" else None,
+        "cycle": "dream",
+        "cycle_run_id": run_id,
         "generator_model": one.generator,
         "content_hash": one.content_hash,
         "source_refs": [{"type": _type(ref, facts), "id": ref.id} for ref in one.source_refs],
@@ -58,14 +75,16 @@ def _weighed_json(piece: WeighedEntry) -> dict[str, Any]:
     return {"id": piece.entry_id, "bearing": piece.bearing.value, "counts": piece.counts, "quote": piece.quote}
 
 
-def related_json(found: Iterable[RelatedHypothesis]) -> list[dict[str, Any]]:
+async def related_json(storage: Storage, found: Sequence[RelatedHypothesis]) -> list[dict[str, Any]]:
     """Return the hypotheses beside an answer of recall, each with how much it has to do with it."""
-    return [dream_json(one.hypothesis) | {"score": one.score} for one in found]
+    dreams = await dreams_json(storage, [one.hypothesis for one in found])
+    return [dream | {"score": one.score} for dream, one in zip(dreams, found, strict=True)]
 
 
-def resolution_json(done: "Resolution") -> dict[str, Any]:
+async def resolution_json(storage: Storage, done: "Resolution") -> dict[str, Any]:
     """Return what came of a decision."""
-    told: dict[str, Any] = {"dream": dream_json(done.hypothesis), "changed": not done.is_unchanged}
+    (dream,) = await dreams_json(storage, [done.hypothesis])
+    told: dict[str, Any] = {"dream": dream, "changed": not done.is_unchanged}
     if done.fragment is not None:
         told["fragment"] = {
             "fragment_id": done.fragment.id,
@@ -147,6 +166,6 @@ async def _config(services: "ScopedHost") -> dict[str, Any]:
     }
 
 
-def _type(ref: HypothesisSource, facts: Collection[str]) -> str:
+def _type(ref: HypothesisSource, facts: Collection[str | None]) -> str:
     is_fact = ref.kind is HypothesisSourceKind.ENTRY and ref.id in facts
     return "fact" if is_fact else _TYPES[ref.kind]

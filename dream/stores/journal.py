@@ -10,7 +10,7 @@ from agentcore.domain.actor import Actor, ActorKind
 from agentcore.domain.records import RecordKind
 from agentcore.domain.temporal import from_micros, to_micros
 from agentcore.stores.sql.schema import journal
-from agentcore.stores.sql.transaction import of_my_scope
+from agentcore.stores.sql.transaction import chunks, of_my_scope
 from agentcore.stores.storage import Origin
 from dream.domain.change import JournalRow, image_text
 
@@ -33,6 +33,11 @@ _OF_RUN = _MINE & (journal.c.run_id == bindparam("of_run"))
 _LAST_NUMBER = select(func.max(journal.c.number)).where(_OF_RUN)
 _COUNT = select(func.count()).select_from(journal).where(_OF_RUN)
 _ALL = select(journal).where(_MINE).order_by(journal.c.pk)
+_MADE = (
+    select(journal.c.record_id, journal.c.run_id)
+    .where(_MINE, journal.c.record_id.in_(bindparam("among", expanding=True)), journal.c.before.is_(None))
+    .order_by(journal.c.pk)
+)
 _WRITE = insert(journal)
 
 
@@ -75,6 +80,14 @@ class JournalReader:
     def of_records(self, record_ids: Collection[str]) -> list[JournalRow]:
         """Return what happened to a few records, oldest first."""
         return self._read(_ALL.where(journal.c.record_id.in_(sorted(record_ids))))
+
+    def made_in(self, record_ids: Collection[str]) -> dict[str, str]:
+        """Return the run that first wrote each of these records, of those that a run wrote."""
+        made: dict[str, str] = {}
+        for chunk in chunks(record_ids):
+            for row in self._transaction.execute(_MADE, among=chunk):
+                made.setdefault(row.record_id, row.run_id)
+        return made
 
     def count(self, run_id: str, *, operation: str | None = None) -> int:
         """Count the rows of a run; of one operation where it is named."""

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from agentcore.domain.access import Right
 from agentcore.domain.hypothesis import HypothesisState
-from dream.interfaces.dream_shapes import cycle_json, dream_json, dreaming_status_json, resolution_json
+from dream.interfaces.dream_shapes import cycle_json, dreaming_status_json, dreams_json, resolution_json
 from dream.interfaces.mcp.memory_tools import ToolOutput
 from dream.interfaces.mcp.offered import OfferedTool, ToolContext, call_of, state_of
 
@@ -100,13 +100,16 @@ async def list_dreams(
 ) -> DreamsOutput:
     """List hypotheses that dreams guessed. They are unproven: review them with your user, never take one for memory."""
     states = frozenset(HypothesisState) if status is None else frozenset({HypothesisState(status)})
-    found = await call_of(ctx).services.hypotheses.list(states=states, limit=limit)
-    return DreamsOutput(dreams=[dream_json(one) for one in found])
+    call = call_of(ctx)
+    found = await call.services.hypotheses.list(states=states, limit=limit)
+    return DreamsOutput(dreams=await dreams_json(call.host.storage, found))
 
 
 async def get_dream(ctx: ToolContext, dream_id: DreamId) -> DreamOutput:
     """Show one hypothesis with what it rests on; it is unproven."""
-    return DreamOutput(dream=dream_json(await call_of(ctx).services.hypotheses.get(dream_id)))
+    call = call_of(ctx)
+    (dream,) = await dreams_json(call.host.storage, [await call.services.hypotheses.get(dream_id)])
+    return DreamOutput(dream=dream)
 
 
 async def resolve_dream_feedback(
@@ -121,8 +124,9 @@ async def resolve_dream_feedback(
 
     `promote_candidate` stores their words as a memory, and says what the gates made of what these words claim.
     """
-    done = await call_of(ctx).services.hypotheses.resolve(dream_id, decision, feedback=feedback)
-    return ResolvedOutput(**resolution_json(done))
+    call = call_of(ctx)
+    done = await call.services.hypotheses.resolve(dream_id, decision, feedback=feedback)
+    return ResolvedOutput(**await resolution_json(call.host.storage, done))
 
 
 async def reflect_memories(ctx: ToolContext) -> HealthOutput:

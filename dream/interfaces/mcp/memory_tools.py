@@ -123,8 +123,9 @@ async def recall_memory(
     `related_dreams` are guesses that nobody has confirmed: something to ask your user about, never a memory.
     """
     found = (await _agent_tool(ctx, "recall", query=query, k=limit))["memories"]
-    beside = await call_of(ctx).services.hypotheses.related(query, [one["id"] for one in found], limit=_RELATED)
-    return RecallResultsOutput(results=found, related_dreams=related_json(beside))
+    call = call_of(ctx)
+    beside = await call.services.hypotheses.related(query, [one["id"] for one in found], limit=_RELATED)
+    return RecallResultsOutput(results=found, related_dreams=await related_json(call.host.storage, beside))
 
 
 async def forget(

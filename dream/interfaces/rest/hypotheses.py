@@ -9,12 +9,11 @@ from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from agentcore.domain.claim import ClaimState
 from agentcore.domain.hypothesis import Hypothesis, HypothesisState
 from agentcore.errors import UnknownRecordError
 from agentcore.stores.storage import ReadView
 from dream.domain.guessing_passes import HYPOTHESES, RE_EVALUATE, REFLECT
-from dream.interfaces.dream_shapes import cycle_json, cycles_json, dream_json, dreaming_status_json, resolution_json
+from dream.interfaces.dream_shapes import cycle_json, cycles_json, dreaming_status_json, dreams_json, resolution_json
 from dream.interfaces.rest.bodies import CycleAsked, DreamDecision
 from dream.interfaces.rest.replies import answers, carried_out, once, once_of, reply
 from dream.interfaces.rest.requests import PREFIX, Cursor, IdempotencyKey, Reading, Reviewing, RunDeskOf, Writing
@@ -62,15 +61,15 @@ async def list_dreams(
         at = _INSTANTS[sort](one)
         return _EARLIEST if at is None else at.isoformat(), one.id
 
-    def read(view: ReadView) -> tuple[list[Hypothesis], set[str]]:
+    def read(view: ReadView) -> list[Hypothesis]:
         is_falling = direction == "desc"
         found = sorted(view.hypotheses.in_states(states), key=place, reverse=is_falling)
         page = [one for one in found if after is None or (place(one) != after and (place(one) < after) is is_falling)]
-        return page[: limit + 1], _facts(view)
+        return page[: limit + 1]
 
-    page, facts = await call.host.storage.read(call.scope, read)
+    page = await call.host.storage.read(call.scope, read)
     more = _cursor(place(page[limit - 1]), asked) if len(page) > limit else None
-    return reply({"data": {"items": [dream_json(one, facts) for one in page[:limit]], "next_cursor": more}})
+    return reply({"data": {"items": await dreams_json(call.host.storage, page[:limit]), "next_cursor": more}})
 
 
 @router.get("/dreams/{dream_id}", responses=answers(DreamResponse))
@@ -80,7 +79,8 @@ async def get_dream(call: Reading, dream_id: DreamId) -> Response:
         found = await call.services.hypotheses.get(dream_id)
     except UnknownRecordError:
         raise Problem(status=404, code="unknown_record", detail="dream not found") from None
-    return reply({"data": dream_json(found, await call.host.storage.read(call.scope, _facts))})
+    (dream,) = await dreams_json(call.host.storage, [found])
+    return reply({"data": dream})
 
 
 @router.post("/dreams/{dream_id}/resolve", responses=answers(ResolutionResponse, says="Decided."))
@@ -90,8 +90,8 @@ async def resolve_dream(
     """Carry out what a person decided; `promote_candidate` keeps their words as a memory, which meets its gates."""
 
     async def work() -> Response:
-        resolve = call.services.hypotheses.resolve
-        return reply({"data": resolution_json(await resolve(dream_id, body.decision, feedback=body.feedback))})
+        done = await call.services.hypotheses.resolve(dream_id, body.decision, feedback=body.feedback)
+        return reply({"data": await resolution_json(call.host.storage, done)})
 
     # A decision that stands changes nothing and is answered as it stands.
     return await once(request, call, key, work, lambda _: work())
@@ -141,10 +141,6 @@ async def run_dreaming_cycle(
 
 def _begun(cycle: dict[str, Any]) -> Response:
     return reply({"data": cycle}, 202, {"Location": f"{PREFIX}/runs/{cycle['run_id']}"})
-
-
-def _facts(view: ReadView) -> set[str]:
-    return {one.fact for one in view.claims.in_states({ClaimState.PROMOTED}) if one.fact is not None}
 
 
 def _cursor(place: tuple[str, str], asked: str) -> str:

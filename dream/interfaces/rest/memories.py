@@ -156,7 +156,7 @@ async def search(
     ids = [hit.entry.id for hit, _ in explained]
     beside = await call.services.hypotheses.related(query, ids, limit=related_dreams) if related_dreams else ()
     hits = [hit_json(hit, why) for hit, why in explained]
-    return reply({"query": query, "hits": hits, "related_dreams": related_json(beside)})
+    return reply({"query": query, "hits": hits, "related_dreams": await related_json(call.host.storage, beside)})
 
 
 @router.get("/{memory_id}", responses=answers(MemoryResponse, ETag=_TAG))

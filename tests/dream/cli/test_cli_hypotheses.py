@@ -17,9 +17,9 @@ def test_a_person_sees_a_guess_confirms_it_and_takes_that_back(cli: CommandLine,
     file.write_text("\n".join(map(json.dumps, told)), encoding="utf-8")
     cli.good("import", str(file))
     assert "Nothing was guessed." in cli.good("hypotheses")
-    cli.good("hypotheses", "run")
+    run = cli.json("hypotheses", "run")["run_id"]
     (found,) = cli.json("hypotheses")["hypotheses"]
-    assert found["status"] == "proposed"
+    assert (found["status"], found["cycle_run_id"]) == ("proposed", run)
     name = found["dream_id"][:8]
     assert "unproven" in cli.good("hypotheses", "list", "--state", "proposed")
     assert "rarity=" in cli.good("hypotheses", "show", name)

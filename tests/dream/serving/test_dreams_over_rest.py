@@ -76,6 +76,10 @@ async def test_what_a_person_decides_over_rest_passes_the_gates_and_is_carried_o
         again = await server.client.post(f"{DREAMS}/{dream}/resolve", json=body, headers=key)
         assert again.headers["Idempotency-Replayed"] == "true"
         assert len([one for one in await server.host.memory.list() if one.content == ACME]) == 1
+        fact = done["claims"][0]["fact_id"]
+        await server.host.hypotheses.propose("Guess.", what_if="Why?", sources=[f"entry:{fact}", f"hypothesis:{dream}"])
+        guess = (await server.client.get(DREAMS, params={"status": "proposed"})).json()["data"]["items"][0]
+        assert sorted(ref["type"] for ref in guess["source_refs"]) == ["dream", "fact"]
         other = await server.client.post(f"{DREAMS}/{dream}/resolve", json={"decision": "reject"})
         assert (other.status_code, "is promoted" in other.json()["detail"]) == (409, True)
         async with server.client_of("writer", "write") as writer:
@@ -118,7 +122,9 @@ async def test_a_cycle_over_rest_runs_its_three_phases_and_no_other_pass():
         assert (cycle["run_id"], cycle["status"], cycle["created_dreams"]) == (run["run_id"], "completed", 1)
         asked = {"query": "beehives in Porto", "related_dreams": 3}
         found = (await server.client.get("/api/v1/memories/search", params=asked)).json()
-        assert len(found["related_dreams"]) == 1
-        assert found["related_dreams"][0]["dream_id"] not in {one["entry"]["id"] for one in found["hits"]}
+        (dream,) = found["related_dreams"]
+        assert dream["dream_id"] not in {one["entry"]["id"] for one in found["hits"]}
+        shown = (await server.client.get(f"{DREAMS}/{dream['dream_id']}")).json()["data"]
+        assert dream["cycle_run_id"] == shown["cycle_run_id"] == run["run_id"]
         run = await server.finished(await server.client.post(CYCLES, json={"dream_enabled": False}))
         assert ran(run) == ["reflect", "re-evaluate"]

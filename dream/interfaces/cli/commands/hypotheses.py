@@ -3,13 +3,12 @@
 from typing import Literal
 
 from agentcore.domain.hypothesis import HypothesisState
-from dream.cycle.hypotheses import Resolution
 from dream.interfaces.cli.commands.outcomes import told
 from dream.interfaces.cli.errors import MissingSettingError
 from dream.interfaces.cli.render.hypotheses import health_lines, hypothesis_lines, resolution_lines
 from dream.interfaces.cli.render.reports import run_lines
 from dream.interfaces.cli.session import Access, CliSession
-from dream.interfaces.dream_shapes import cycle_json, dream_json, resolution_json
+from dream.interfaces.dream_shapes import cycle_json, dreams_json, resolution_json
 
 
 async def hypotheses(
@@ -47,32 +46,24 @@ async def hypotheses(
         states = frozenset(HypothesisState) if state is None else frozenset({HypothesisState(state)})
         async with session.host(Access.LOOK) as host:
             found = await host.for_scope(session.scope).hypotheses.list(states=states)
-        session.screen.show(
-            lambda: {"hypotheses": [dream_json(one) for one in found]},
-            lambda: hypothesis_lines(found, session.screen.width),
-        )
+            dreams = await dreams_json(host.storage, found)
+        session.screen.show(lambda: {"hypotheses": dreams}, lambda: hypothesis_lines(found, session.screen.width))
         return 0
     if hypothesis is None:
         raise MissingSettingError(what="hypothesis", remedy=f"write {action} ID; `dream hypotheses` lists them")
     if action == "show":
         async with session.host(Access.LOOK) as host:
             one = await host.for_scope(session.scope).hypotheses.get(hypothesis)
-        session.screen.show(lambda: dream_json(one), lambda: hypothesis_lines([one], session.screen.width, whole=True))
+            (dream,) = await dreams_json(host.storage, [one])
+        session.screen.show(lambda: dream, lambda: hypothesis_lines([one], session.screen.width, whole=True))
         return 0
     if decision is None:
         remedy = "write reinforce, stale, reject or promote_candidate behind the id"
         raise MissingSettingError(what="decision", remedy=remedy)
-    return _told(session, await _resolve(session, hypothesis, decision, feedback))
-
-
-async def _resolve(session: CliSession, hypothesis: str, decision: str, feedback: str | None) -> Resolution:
     async with session.host(Access.CHANGE) as host:
-        desk = host.for_scope(session.scope).hypotheses
-        return await desk.resolve(hypothesis, decision, feedback=feedback)
-
-
-def _told(session: CliSession, done: Resolution) -> int:
-    session.screen.show(lambda: resolution_json(done), lambda: resolution_lines(session, done))
+        done = await host.for_scope(session.scope).hypotheses.resolve(hypothesis, decision, feedback=feedback)
+        resolution = await resolution_json(host.storage, done)
+    session.screen.show(lambda: resolution, lambda: resolution_lines(session, done))
     return 0
 
 

@@ -137,9 +137,10 @@ async def recall(
         hits = await here.memory.explain(query, k=k, **conditions)
         turns = 0 if hits else await here.conversation.count()
         beside = await _related(here.memory, query, related_dreams, k, conditions)
+        dreams = await related_json(host.storage, beside)
     shown, width = [(hit, why if explain else None) for hit, why in hits], session.screen.width
     session.screen.show(
-        lambda: {"query": query, "hits": [hit_json(*one) for one in shown], "related_dreams": related_json(beside)},
+        lambda: {"query": query, "hits": [hit_json(*one) for one in shown], "related_dreams": dreams},
         lambda: [*hit_lines(query, shown, width, turns), *related_lines(beside, width)],
     )
 
