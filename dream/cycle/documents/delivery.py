@@ -25,6 +25,7 @@ from agentcore.workspace.errors import DocumentError, InvalidWorkspaceError
 from agentcore.workspace.folder import ARCHIVE, DREAMS, MEMORY
 from agentcore.workspace.workspaces import GitUse
 from dream.cycle.documents.files import read_whole, write_out
+from dream.cycle.running.applying import apply_changes
 from dream.cycle.running.run_envelope import dream_lease
 from dream.domain.change import Change, ChangeSet
 from dream.errors import NotAdmittedError
@@ -192,7 +193,7 @@ def _settle(unit: UnitOfWork, outcomes: Sequence[FileOutcome]) -> None:
             continue
         reason = outcome.told() or "somebody else wrote in it meanwhile; what they wrote stays"
         change = Change[Record](before=before, after=after, reason=reason)
-        _apply(unit, change)
+        apply_changes(unit, [change])
         if outcome.run_id:
             noted = [ChangeSet(operation=DOCUMENT_CHANGED, changes=(change,))]
             books.journal.write(outcome.run_id, books.runs.next_step(outcome.run_id), outcome.passes[-1], noted)
@@ -220,15 +221,9 @@ def _take(unit: UnitOfWork, files: dict[str, Written], known: dict[str, str | No
         before = unit.documents.get(name)
         after = _as_file(unit, name, before, file.text_or_none)
         if before != after:
-            _apply(unit, Change[Record](before=before, after=after, reason="read from its file"))
+            apply_changes(unit, [Change[Record](before=before, after=after, reason="read from its file")])
             unit.activity.touch({Peer.of(unit.scope): min(unit.now, file.changed_at or unit.now)})
             unit.activity.notify()
-
-
-def _apply(unit: UnitOfWork, change: Change[Record]) -> None:
-    from dream.cycle.running.step_writer import apply_changes  # noqa: PLC0415 - with the guards a tenth of a second, on this thread
-
-    apply_changes(unit, [change])
 
 
 def _as_file(unit: UnitOfWork, name: str, stored: StoredDocument | None, text: str | None) -> StoredDocument | None:

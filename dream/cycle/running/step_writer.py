@@ -7,8 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from agentcore.domain.memory import MemoryEntry
-from agentcore.domain.records import RECORD_TYPES, Record, RecordKind, version_of
-from agentcore.errors import InvalidContentError
+from agentcore.domain.records import Record, RecordKind, version_of
 from agentcore.hosting.services import HostServices
 from agentcore.stores.storage import UnitOfWork
 from agentcore.stores.values import Lease
@@ -26,6 +25,7 @@ from dream.cycle.running.admission import (
     sources_of,
     stored_records,
 )
+from dream.cycle.running.applying import apply_changes, apply_in_order
 from dream.cycle.running.asking import open_questions
 from dream.cycle.running.context import Caps
 from dream.domain.change import Change, ChangeSet, upheld
@@ -190,11 +190,7 @@ class StepWriter:
         books, proposal, number = dream_stores(unit), draft.proposal, dream_stores(unit).runs.next_step(self.run_id)
         self._propose(unit, books, judged, draft)
         changes = judged.written if judged.written is not None else changes_of(judged.accepted)
-        positions = books.cursors.movable([change.record_id for change in changes if change.before is not None])
-        apply_changes(unit, changes)
-        left = books.cursors.left(positions, {one for former in judged.former for one in former.positions})
-        for former in judged.former:
-            books.cursors.put_back(former, [change.record_id for change in changes])
+        former = apply_in_order(unit, changes, judged.former)
         unasked = self._journal(unit, books, number, judged, proposal)
         books.outbox.post(self.run_id, self.pass_name, changes)
         promotions = (*promotions_of(judged.accepted), *proposal.promotions)
@@ -221,7 +217,7 @@ class StepWriter:
             refused=tuple(refused),
             notes={**proposal.notes, **self._made(proposal, judged)},
             backlog=proposal.backlog + len(again),
-            former=left,
+            former=former,
         )
         reopen = [*_to_look_at_again(judged.stale, draft), *again, *draft.reopen, *proposal.reopen]
         # A plain pass would find the same again at once: what has no room now has to wait for another run.
@@ -434,16 +430,3 @@ def _to_look_at_again(stale: Sequence[str], draft: StepDraft) -> list[str]:
 def changes_of(change_sets: Sequence[ChangeSet]) -> list[Change[Record]]:
     """Return the changes of all these sets, in order."""
     return [change for change_set in change_sets for change in change_set.changes]
-
-
-def apply_changes(unit: UnitOfWork, changes: Sequence[Change[Record]]) -> None:
-    """Write records as *changes* say; StaleVersionError if one moved."""
-    by_kind: defaultdict[RecordKind, list[tuple[Record | None, Record | None]]] = defaultdict(list)
-    for change in changes:
-        of = RECORD_TYPES[change.kind]
-        is_change = change.before is not None and change.after is not None
-        if not (of.dreams_change if is_change else of.dreams_add):
-            raise InvalidContentError(field="change", problem=f"a {change.kind} cannot be changed by a dream")
-        by_kind[change.kind].append((change.before, change.after))
-    for kind, pairs in by_kind.items():
-        unit.of_kind(kind).apply(pairs)
