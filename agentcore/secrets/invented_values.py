@@ -22,6 +22,9 @@ _ESCAPED: Final = lazy_pattern(r"%[0-9A-Fa-f]{2}")
 _LETTERS: Final = lazy_pattern(r"\p{L}{3,}")
 _WEAK: Final = lazy_pattern(r"[^\W_][._-][^\W_]")
 _CASES: Final = lazy_pattern(r"\p{Lu}\p{Ll}{2,}|\p{Ll}\p{Lu}")
+_INNER: Final = lazy_pattern(r"\p{Ll}\p{Lu}")
+_INTERCOM: Final = lazy_pattern(r"(?<![\w.,/-])\d{1,3}[kк]\d{3,5}(?!\w)")
+"""What Russian intercoms open by: the flat, a letter, and the code."""
 _AROUND: Final = 90
 """Characters between an invented value and what tells what it is for at most."""
 _BESIDE: Final = 45
@@ -54,6 +57,7 @@ def has_invented_value(text: FoldedText, marks: Sequence[Mark]) -> bool:
     done = sorted({*(mark.start for mark in marks if mark.kind in _DOING), *(m.end for m in marks if m.kind in _DOING)})
     if not what_for and not done:
         return False
+    spelled = [mark.start for mark in marks if mark.kind == "spelling"]
     for match in _TOKEN.finditer(text.plain):
         token = match.group().strip(_EDGES)
         if not _SHORTEST <= len(token) <= _LONGEST or shape_of(token, is_number=False) is None or "@" in token:
@@ -64,9 +68,16 @@ def has_invented_value(text: FoldedText, marks: Sequence[Mark]) -> bool:
         else:
             is_told = _is_put_together(token) and _is_within(what_for, start, _AROUND)
             is_told = is_told and (_is_within(done, start, _BESIDE) or _is_within(done, match.end(), _BESIDE))
-        if is_told:
+        is_told = is_told or (_is_joined(token) and _is_within(spelled, start, _AROUND))
+        if is_told and (is_invented(token) or _is_within(what_for, start, _AROUND)):
             return True
     return False
+
+
+def _is_joined(token: str) -> bool:
+    """Tell whether words are written as one, with digits or with capitals between them."""
+    has_digits = any(map(str.isdigit, token)) and _LETTERS.search(token) is not None
+    return has_digits or len(_INNER.findall(token)) > 1
 
 
 def is_invented(token: str) -> bool:
@@ -106,6 +117,39 @@ def spells_out(text: FoldedText, marks: Sequence[Mark]) -> bool:
     return False
 
 
+_PIECES: Final = (
+    lazy_pattern(r"(?<![\w+])[^\s+]{1,12}(?: \+ [^\s+]{1,12}){2,}+"),
+    lazy_pattern(rf"(?<![^\s\"'«“「:：,、，{UNSPACED}])[_!&*]\d{{2,6}}(?!\w)"),
+    lazy_pattern(r"(?<!\w)\p{L}\s(?P<then>\p{L}{2,6})\s\p{L}\s(?P=then)\s\p{L}(?!\w)"),
+    lazy_pattern(r"(?<!\w)(?P<a>\p{L})\s(?P<as>\p{L}{2,5})\s(?P=a)\p{L}+\W{1,3}(?P<b>\p{L})\s(?P=as)\s(?P=b)\p{L}"),
+)
+"""Sums of pieces, a piece that begins with a sign, letters one after the other, letters as in words."""
+
+
+def is_in_pieces(text: FoldedText, marks: Sequence[Mark]) -> bool:
+    """Tell whether pieces of a password are told one by one, behind a word for it.
+
+    Example:
+        >>> from agentcore.secrets.secret_words import marks_of
+        >>> said = FoldedText.of("Password, in pieces: Pan + try + 5 + Blue")
+        >>> is_in_pieces(said, marks_of(said.folded))
+        True
+    """
+    named = sorted(mark.end for mark in marks if mark.kind == "passwords")
+    if not named:
+        return False
+    for pattern in _PIECES:
+        for run in pattern.finditer(text.folded):
+            is_behind = bool(named) and _is_within(named, run.start(), _AROUND, 0)
+            if is_behind and (pattern is not _PIECES[0] or _is_mixed(run.group())):
+                return True
+    return False
+
+
+def _is_mixed(run: str) -> bool:
+    return any(map(str.isdigit, run)) and any(map(str.isalpha, run))
+
+
 def _letters_in(folded: str) -> int:
     return sum(one not in function_words() for one in _SINGLE.findall(folded))
 
@@ -132,6 +176,8 @@ def is_keyed_in(text: FoldedText, marks: Sequence[Mark]) -> bool:
     """
     locks = sorted(mark.start for mark in marks if mark.kind == "locks")
     done = sorted(mark.start for mark in marks if mark.kind in {"entering", "opening"})
+    if any(_is_within(locks, one.start(), _AROUND) for one in (_INTERCOM.finditer(text.folded) if locks else ())):
+        return True
     if not locks or not done:
         return False
     for keyed in _KEYED.finditer(text.plain):

@@ -1,7 +1,7 @@
 """Finds secrets that are told as a list: digits in words, words that restore a wallet, columns of a table."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import islice, pairwise
 from typing import Final
@@ -66,6 +66,35 @@ def _digit_runs() -> "regex.Pattern[str]":
     return regex.compile(rf"(?:(?:{one})[・、,\s-]?){{4,}}+")
 
 
+_LISTED: Final = lazy_pattern(
+    r"(?<![\d.,:/-])\d{1,2}(?=\s*(?:[,;、，](?!\d)|\.?$|\.\s)|\s(?:und|and|e|y|et|puis|luego|dann|then|poi|depois|потом|затем)\b)"
+)
+_TURNED_TO: Final = lazy_pattern(r"(?<!\d)\d{1,2}\W{1,3}(?:\p{L}{1,2}\W)?$")
+_TURNED: Final = lazy_pattern(
+    r"\p{L}+\P{L}{0,3}(?:[\p{L}]{1,4}\P{L}{1,3})?\d{1,2}(?!\d)|[右左](?:[にへ]|转到?)?\s?(?:\d{1,2}(?!\d)|[一二三四五六七八九十]{1,3}(?!号))"
+)
+
+
+def is_dialled(text: FoldedText, start: int, end: int, places: Mapping[str, Sequence[int]]) -> bool:
+    """Tell whether a dial is turned to numbers, one after the other.
+
+    Args:
+        text: All of it.
+        start: Where the statement begins.
+        end: Where it ends.
+        places: Where its words around secrets begin, by kind.
+    """
+    if not ("locks" in places or "codes" in places):
+        return False
+    if "safes" in places and len(_LISTED.findall(text.plain, start, end)) > 2:
+        return True
+    turns, folded = places.get("turns", []), text.folded
+    if len(turns) > 2 and "safes" in places and says_number(folded[start:end]):
+        return True
+    told = [one for one in turns if _TURNED.match(folded, one) or _TURNED_TO.search(folded[max(0, one - 8) : one])]
+    return len(told) > (1 if any(kind in places for kind in ("passwords", "safes", "codes")) else 2)
+
+
 def has_seed_phrase(text: FoldedText, marks: Sequence[Mark]) -> bool:
     """Tell whether a text lists the words that restore a wallet."""
     named = [mark.end for mark in marks if mark.kind == "seeds"]
@@ -113,7 +142,7 @@ def function_words() -> frozenset[str]:
 
 _NOTHING: Final = lazy_pattern(r"[\s#>*|=_`\"'.-]*(?:\p{L}{1,4}[\s'’])?")
 _LABEL_ENDS: Final = lazy_pattern(r"[ \t#>*|=_`\"'.:：-]*(?:[?？][ \t]*\n?|\n)[\s>*|=_`\"'-]*")
-_ONLY: Final = lazy_pattern(r"[\s>*|=_`\"'-]*(?P<value>[^\s`\"'|]{4,})[\s`\"'|.,;]*(?=\n|$)")
+_ONLY: Final = lazy_pattern(r"[\s>*|=_`\"'→➜⇒-]*(?P<value>[^\s`\"'|]{4,})[\s`\"'|.,;]*(?=\n|$)")
 
 
 def has_label(text: FoldedText, marks: Sequence[Mark]) -> bool:

@@ -37,6 +37,9 @@ _UNMARKED: Final = frozenset({"no_values", "digits", "fillers"})
 """Kinds that are asked of a word alone."""
 _ARABIC_BEFORE: Final = "وبلكف"
 _ARABIC_BEHIND: Final = ("هما", "كم", "هم", "نا", "ها", "ي", "ك", "ه")
+_CYRILLIC_ENDINGS: Final = ("ами", "ями", "ах", "ях", "ам", "ям", "ов", "ом", "ем", "ой", "ей", *"аеиоуыюя")
+_CYRILLIC_BARE: Final = ("", "а", "ь", "я")
+_LEAST_STEM: Final = 4
 _JOINED: Final = 6
 """Letters from which a word is known at the end of a longer one, as in `Druckerpasswort`."""
 _INVISIBLE: Final = regex.compile(
@@ -141,8 +144,13 @@ def _spaced_marks(folded: str) -> Iterator[Mark]:
 
 
 def _forms(word: str) -> tuple[str, ...]:
-    """Return a word, and an Arabic one also without what is written together with it."""
-    if word.isascii() or not "\u0600" <= word[0] <= "\u06ff":
+    """Return a word, an Arabic one also without what is written together with it, a Russian one also with no case."""
+    if word.isascii():
+        return (word,)
+    if "\u0400" <= word[0] <= "\u04ff":
+        stems = {word.removesuffix(end) for end in _CYRILLIC_ENDINGS if len(word) - len(end) >= _LEAST_STEM}
+        return (word, *(f"{stem}{end}" for stem in stems - {word} for end in _CYRILLIC_BARE))
+    if not "\u0600" <= word[0] <= "\u06ff":
         return (word,)
     begun = {word, word[1:]} if word[0] in _ARABIC_BEFORE else {word}
     return (*begun, *(form.removesuffix(end) for form in begun for end in _ARABIC_BEHIND if form.endswith(end)))
@@ -195,6 +203,9 @@ def _phrases() -> Mapping[str, tuple[tuple[tuple[str, ...], tuple[str, ...]], ..
         if marked and _UNSPACED.search(phrase) is None:
             first, *rest = _PIECE.findall(phrase)
             found.setdefault(first, []).append((tuple(rest), marked))
+            joined = "".join((first, *rest))
+            if rest and "passwords" in marked and joined not in _words() and len(joined) > _JOINED:
+                found.setdefault(joined, []).append(((), marked))
     return {word: tuple(phrases) for word, phrases in found.items()}
 
 

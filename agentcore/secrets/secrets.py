@@ -55,6 +55,8 @@ _COMMANDS = lazy_pattern(
     r"|\bsmbclient\s[^\n]{0,80}?-U\s*[^\s%]+%\S{4,}|\bnet\s+use\s[^\n]{0,80}?/user:\S+\s+\S{5,}|\becho\s+[\"']?[^\s\"']{5,}[\"']?\s*\|\s*sudo\s+-S"
     r"|convertto-securestring\s+(?:-string\s+)?[\"'][^\"']{5,}|\b(?:7z|zip|unzip|rar)\s[^\n]{0,40}?-p\s?(?=\S*\d)\w\S{4,}|\bopenssl\s[^\n]{0,80}?\s-k\s+(?=\S*\d)\S{5,}"
     r"|(?<![\w.-])[\w.-]{1,64}:(?:\d{2,5}|\*):[\w*-]+:[\w-]+:(?=\S*\d)\S{5,}(?!\S)"
+    r"|\becho\s+[\"']?[^\s\"'$]{5,}[\"']?\s*\|[^\n|]{0,80}--password-stdin|\bsqlplus\s+[\w.]+/[^\s/@$\"']{4,}"
+    r"|\b(?:auth\w*|log_?in|credentials?)\s*=?\s*\(\s*[\"'][^\"'\s]+[\"']\s*,\s*[\"'](?=[^\"'\s]*[\d!#%&*+])[^\"'\s]{4,}[\"']\s*\)"
     r"|[\"'](?:u|user|username|login)[\"']\s*(?::|=>)\s*[\"'][^\"'\n]+[\"'],?\s*[\"'](?:p|pw|pass)[\"']\s*(?::|=>)\s*[\"'](?=[^\"']*\d)[^\"'\s]{5,}"
     r"|(?<![\w.-])[\w.-]{1,64}:\$(?:apr1|2[aby]|[156]|y)\$[\w./$]{8,}"
     r"|(?<![\w.])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+:(?=[^\s:/.]*\d)(?=[^\s:/.]*[A-Za-z])[^\s:/.]{6,}(?!\S)",
@@ -75,7 +77,8 @@ _DISGUISED = lazy_pattern(
 _ASSIGNED = lazy_pattern(
     r"[A-Za-z0-9]_(?:PASS|PW|PASSWD|SECRET|TOKEN|API_?KEY)[\"']?\s*[:=]\s*[\"']?(?=[^\s\"'$<{\d]*+\d)[^\s\"'$<{(]{6,}"
     r"|\b(?:session_?id|sid|jsessionid|phpsessid|connect\.sid|auth_?token|csrf_?token|remember_?me)=(?=[a-z_%.-]*+\d)[\w%.-]{16,}"
-    r"|\bauthorization\s*:\s*(?:basic|bearer|token)\s+[\w+/=.-]{12,}|\bidentified\s+by\s+[\"'][^\"'\s]{4,}|(?<![\w-])pass[\"']?\s*[:=]\s*[\"']?(?=[^\s\"'$<{\d]*+\d)[^\s\"'$<{(]{5,}|\bsshpass\s+-p\s*[^\s$]\S{3,}|(?<!\d)\d{6}(?:-\d{6}){7}(?!\d)|\botpauth://\S*secret=\w{10,}",
+    r"|\bauthorization\s*:\s*(?:basic|bearer|token)\s+[\w+/=.-]{12,}|\bidentified\s+by\s+[\"'][^\"'\s]{4,}|\bwith\s+(?:encrypted\s+)?password\s*=?\s*'[^'\s]{4,}'|_(?:PASS\w{0,8}|PWD|SECRET|TOKEN)[\"']\s*,\s*[\"'][^\"'\s$<{]{5,}[\"']"
+    r"|_pass[\"']?\s*[:=]\s*[\"']?\w+[!#%&*+]\w{3,}|\bpsk\s*=\s*\"[^\"\n]{8,63}\"|\bWIFI:(?:[TSHR]:[^;\n]{0,64};){0,4}P:[^;\n]{4,63};|\b(?:private|secret|static|shared|encryption|master|signing)\s+key\W{0,3}(?:is\s)?\s*[0-9a-f]{32,}(?!\w)|(?<![\w-])pass[\"']?\s*[:=]\s*[\"']?(?=[^\s\"'$<{\d]*+\d)[^\s\"'$<{(]{5,}|\bsshpass\s+-p\s*[^\s$]\S{3,}|(?<!\d)\d{6}(?:-\d{6}){7}(?!\d)|\botpauth://\S*secret=\w{10,}",
     regex.IGNORECASE,
 )
 _LICENCE = lazy_pattern(

@@ -11,8 +11,15 @@ from typing import Final
 import regex
 
 from agentcore.lexicon.lazy_pattern import lazy_pattern
-from agentcore.secrets.invented_values import has_invented_value, is_keyed_in, lists_codes, spells_out
-from agentcore.secrets.secret_lists import counts_out, has_column, has_label, has_login_row, has_seed_phrase
+from agentcore.secrets.invented_values import has_invented_value, is_in_pieces, is_keyed_in, lists_codes, spells_out
+from agentcore.secrets.secret_lists import (
+    counts_out,
+    has_column,
+    has_label,
+    has_login_row,
+    has_seed_phrase,
+    is_dialled,
+)
 from agentcore.secrets.secret_values import (
     LONGEST_VALUE,
     PART,
@@ -34,7 +41,7 @@ _BOUNDARY: Final = lazy_pattern(
     r"|(?<![:=：\s])\s*\n+(?!\s*[\"']?value[\"']?\s*[:=])"
 )
 _QUOTES: Final = "\"'`«»“”„‚‘’「」『』*_ \t\n\r\u00a0("
-_COLONS: Final = ("👉", "➡", ":", "=", "—", "–", "→", "->", "|", ">", "+", " -", "\t", "⇒")
+_COLONS: Final = ("👉", "➡", "➜", "⇥", "⟶", ":", "=", "—", "–", "→", "->", "|", ">", "+", " -", "\t", "⇒")
 _ENDS: Final = lazy_pattern(r"[\"'`»”’」』*)\s]*(?:[.,;!?)。，、！？؟،|]|$|\n)")
 _CLOSE: Final = 40  # between the name of a secret and what looks like nothing else
 _FAR: Final = 160
@@ -75,6 +82,8 @@ def is_told_in(text: FoldedText) -> bool:
     # Without its accent `è` is "and".
     marks = [mark for mark in marks_of(text.folded) if text.plain[mark.start : mark.end + 1] not in _AND]
     if has_invented_value(text, marks) or spells_out(text, marks) or is_keyed_in(text, marks):
+        return True
+    if is_in_pieces(text, marks):
         return True
     if not any(mark.kind in _TELLING for mark in marks):
         return False
@@ -126,11 +135,13 @@ class _Statement:
     def tells(self) -> bool:
         """Tell whether it tells a secret."""
         parts = list(self._parts())
-        return any(map(self._is_value, parts)) or self._is_worked_out(parts) or self._spells_one() or self._dials()
+        if any(map(self._is_value, parts)) or self._is_worked_out(parts) or self._spells_one():
+            return True
+        return is_dialled(self._text, self._start, self._end, self._by_kind)
 
     def _is_worked_out(self, parts: Sequence[ValuePart]) -> bool:
         """Tell whether it is told how a secret is made of the usual one or of what others can find out."""
-        if self._has("derived") and self._is_put_together(parts):
+        if self._is_put_together(parts):
             return True
         is_named = self._has("passwords") or (self._has("as_before") and self._has("logins") and self._has("entering"))
         if not is_named or self._text.plain[self._start : self._end + 1].rstrip().endswith(("?", "？")):
@@ -145,11 +156,18 @@ class _Statement:
         return self._has("derived") and is_told and any(digits_in(part.text) > 1 for part in numbers)
 
     def _is_put_together(self, parts: Sequence[ValuePart]) -> bool:
-        """Tell whether a word with a number ends what is told of names and dates that something opens by."""
-        is_about = any(map(self._has, ("passwords", "codes", "locks", "logins", "as_before")))
+        """Tell whether a number, alone or behind a word, ends what is told of what something opens by."""
         last = parts[-1] if parts else None
-        is_about = is_about or len(self._by_kind.get("derived", ())) > 1
-        if last is None or not is_about or _PUT_TOGETHER.fullmatch(last.text) is None:
+        if last is None or not (self._has("derived") or self._has("passwords")):
+            return False
+        is_named = self._has("passwords") or self._has("codes")
+        is_about = is_named or any(map(self._has, ("locks", "logins")))
+        if self._stands_alone(last) and (self._has("links") or self._has("namely")):
+            is_worked_out = is_about and (is_named or not last.text.startswith(("19", "20")))
+        else:
+            is_about = is_about or self._has("as_before") or len(self._by_kind.get("derived", ())) > 1
+            is_worked_out = is_about and self._has("derived") and _PUT_TOGETHER.fullmatch(last.text) is not None
+        if not is_worked_out:
             return False
         before = self._text.plain[self._start : last.start].rstrip(_QUOTES)
         is_introduced = before.endswith((",", ":", "、", "，", "：", "،", "—", "–")) or self._has("namely")
@@ -326,7 +344,8 @@ class _Statement:
             return by == "keys" and "-" in part.text and len(part.text) > 8 and self._is_near("logins", part.start)
         if named.end - named.start < _LEAST_NAME and self._text.folded[named.start : named.end] not in _SHORT_NAMES:
             return False  # a PIN has digits, and `tan` and `pin` are words of many languages
-        if by not in {":", "links", "namely"} or len(part.text) < 4 or part.text.lower() in secret_words("no_values"):
+        is_said_of_one = any(part.text.lower() in secret_words(kind) for kind in ("no_values", "passwords"))
+        if by not in {":", "links", "namely"} or len(part.text) < 4 or is_said_of_one:
             return False
         if named.kind == "tokens" and not self._text.folded[named.start : named.end].endswith(("key", "-schlussel")):
             return False
@@ -388,36 +407,22 @@ class _Statement:
         is_secret = self._has("passwords") or (self._has("codes") and (self._has("locks") or self._has("namely")))
         is_used = self._has("entering") or self._has("opening")
         is_opened = is_used and (self._has("locks") or self._has("logins"))
+        plain, folded = self._text.plain[self._start : self._end], self._text.folded[self._start : self._end]
+        if self._has("codes") and self._has("links") and counts_out(folded, least=4):
+            return True
         if not (is_secret or is_opened):
-            told = self._text.folded[self._start : self._end].partition(":")
-            if self._has("locks") and counts_out(told[2], least=4):
+            if self._has("locks") and counts_out(folded.partition(":")[2], least=4):
                 return True
             return self._has("locks") and self._has("links") and self._finds(_LONG_RUNS)
         if self._finds((_SPELLED, *_RUNS)) or (is_secret and self._finds((_FOUR_DIGITS,))):
             return True
-        plain = self._text.plain[self._start : self._end]
-        has_digits = any(map(str.isdigit, plain)) or counts_out(self._text.folded[self._start : self._end], least=1)
+        has_digits = any(map(str.isdigit, plain)) or counts_out(folded, least=1)
         if self._has("signs") and self._has("passwords") and has_digits:
             return self._has("links") or ":" in plain
-        return (is_secret or self._has("locks")) and counts_out(self._text.folded[self._start : self._end])
+        return (is_secret or self._has("locks")) and counts_out(folded)
 
     def _finds(self, patterns: Sequence["regex.Pattern[str]"]) -> bool:
         return any(one.search(self._text.plain, self._start, self._end) is not None for one in patterns)
-
-    def _dials(self) -> bool:
-        """Tell whether a dial is turned to numbers, one after the other."""
-        if not (self._has("locks") or self._has("codes")):
-            return False
-        if self._has("safes") and len(_LISTED.findall(self._text.plain, self._start, self._end)) > 2:
-            return True
-        turns = self._by_kind.get("turns", [])
-        folded = self._text.folded
-        told = [
-            start
-            for start in turns
-            if _TURNED.match(folded, start) or _TURNED_TO.search(folded[max(0, start - 8) : start])
-        ]
-        return len(told) > (1 if any(map(self._has, ("passwords", "safes", "codes"))) else 2)
 
 
 _LEAST_NAME: Final = 5
@@ -441,10 +446,5 @@ _INTRODUCING: Final = (
 )
 _GETTING_IN: Final = frozenset({":", "with", "using", "into", "entering", "opening", "namely", "links"})
 _WORD_AND_DIGITS: Final = lazy_pattern(r"\p{L}{5,}\d{2,4}")
-_LISTED: Final = lazy_pattern(
-    r"(?<![\d.,:/-])\d{1,2}(?=\s*(?:[,;、，](?!\d)|\.?$|\.\s)|\s(?:und|and|e|y|et|puis|luego|dann|then|poi|depois|потом|затем)\b)"
-)
 _OPENS_BRACKETS: Final = lazy_pattern(r"[\"'`»”’」』*]?\s?[(（\[]")
 _PUT_TOGETHER: Final = lazy_pattern(r"\p{L}{3,}[^\w\s]?\d{2,6}[^\w\s]?|\p{L}+\d+\p{L}[\p{L}\d]*")
-_TURNED_TO: Final = lazy_pattern(r"(?<!\d)\d{1,2}\W{1,3}(?:\p{L}{1,2}\W)?$")
-_TURNED: Final = lazy_pattern(r"\p{L}+\P{L}{0,3}(?:[\p{L}]{1,4}\P{L}{1,3})?\d{1,2}(?!\d)|[右左][にへ]?\s?\d{1,2}(?!\d)")

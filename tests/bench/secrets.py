@@ -17,7 +17,7 @@ from dream.guards.secrets import secret_in
 from tests.bench.machine import described
 
 FOLDER: Final = Path(__file__).parents[1] / "data" / "secrets"
-HALVES: Final = ("development", "casual", "held-out")
+HALVES: Final = ("development", "casual", "shapes", "held-out")
 _PARTS: Final = ("Ana moved to Lisbon in May and likes green tea. ", "the password of the door is in the box ", "a-1 ")
 
 
@@ -78,7 +78,7 @@ def main() -> None:
         short, long = _seconds(part, _SHORT), _seconds(part, 8 * _SHORT)
         print(f"| `{part}` again and again | {1000 * short:.1f} | {1000 * long:.0f} | {long / short:.1f} |")
     if asked.wrong:
-        for half in ("development", "casual"):
+        for half in HALVES[:-1]:
             print(*(one for one in halves[half] if one.is_secret != one.is_found), sep="\n")
 
 

@@ -149,6 +149,10 @@ def seconds(text: str) -> float:
         ("+a", "\u00e9"),
         ("1 ", ""),
         ("the market, ", ""),
+        ("WIFI:T:", ""),
+        ("_PASS", '", "x'),
+        ("password a + ", ""),
+        ("echo passe ", "|"),
         ("a", ""),
     ],
 )

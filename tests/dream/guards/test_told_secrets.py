@@ -75,6 +75,22 @@ VPN — lgomez — Albahaca!8
 P a s s w o r t :  L i n d e 8 8
 db.example.com:5432:shop:clerk:Pump-kin77
 unzip -P Lumaca55 a.zip
+The alarm is my mum's birthday without the year, 2107.
+Il codice è il mese e il giorno di nascita di Luca, quindi 0928.
+ATMは娘の誕生日を逆にして、つまり 8150。
+Password, in pieces: Pan + try + #5 + Blue
+La password si scrive P come Palermo, I come Imola, N come Napoli, poi 88.
+كلمة السر حرف ك ثم ل ثم ب ثم سبعة.
+Mon code, c'est quatre, zéro, zéro, six, et c'est tout.
+На ноутбуке введи Черника_19, и всё откроется.
+Домофон у нас 47К2619, третий подъезд.
+保险柜:先右转到三十五,再左转到十二,最后右转到七。
+Para el wifi: manzanasverdes22, todo junto.
+motdepasse = "Hibou-gris"
+WIFI:T:WPA;S:Attic;P:copperkettle;;
+ALTER ROLE caixa WITH PASSWORD 'feijao_preto';
+define("DB_PASSWORD", "arroz.conleche");
+requests.get(url, auth=('compta', 'Noisette!bleue'))
 """.strip().splitlines()
 
 TABLES = [
@@ -91,6 +107,9 @@ TABLES = [
 ]
 
 UNTOLD = """
+ALTER ROLE caixa WITH PASSWORD :senha;
+client.authenticate('username', 'password')
+The bank changed its name in the year, 2021.
 Password? I forgot it.
 La porta si apre alle 8
 The lock was installed 24-8-2019
@@ -140,8 +159,9 @@ def test_a_sentence_that_tells_none_is_let_through(text: str):
     assert secret_in(text) is None
 
 
-def test_the_set_that_the_rules_were_made_on_is_told_apart():
-    texts = judged("development")
+@pytest.mark.parametrize("part", ["development", "shapes"])
+def test_the_sets_that_the_rules_were_made_on_are_told_apart(part: str):
+    texts = judged(part)
     secrets, ordinary = found(texts), alarms(texts)
     assert secrets[0] >= 0.9 * secrets[1]
     assert ordinary[0] <= 0.005 * ordinary[1]
