@@ -15,7 +15,7 @@ from dream.interfaces.page.configuration import (
     write_directive,
 )
 from dream.interfaces.page.memory_form import FIELDS, edits
-from dream.interfaces.page.rendering import Action, Done, Form, Rendering, amount
+from dream.interfaces.page.rendering import Action, Done, Form, Rendering, amount, counted
 
 _LOOKED_AT: Final = 100
 """Runs among which a decision is looked for."""
@@ -152,9 +152,10 @@ async def restore(api: ApiCalls, form: Form) -> Done:
 async def forget(api: ApiCalls, form: Form) -> Done:
     """Remove a memory for good."""
     gone = await api.send("DELETE", f"/memories/{form.get('memory', '')}", query={"also": _ids(form)})
-    removed, turns = len(gone["removed"]), len(gone["withheld"])
-    sentence = f"Forgotten for good: {removed:,} memories, and what {turns:,} turns said of it."
-    return Done(sentence, to=form.get("list", ""))
+    removed = counted(len(gone["removed"]), "memory", "memories")
+    sentence = f"Forgotten for good: {removed}, and what {counted(len(gone['withheld']), 'turn')} said of it."
+    back = [await api.text_of(one) for one in gone["restored"]]
+    return Done(sentence, to=form.get("list", ""), back=back)
 
 
 async def set_line(api: ApiCalls, form: Form) -> Done:

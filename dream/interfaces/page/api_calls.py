@@ -61,6 +61,13 @@ class ApiCalls:
         answer = await self._call("GET", path, {})
         return answer.document, answer.headers.get("etag", "")
 
+    async def text_of(self, memory_id: str) -> tuple[str, str]:
+        """Return the id of a memory and its text, empty if it is not there."""
+        try:
+            return memory_id, str((await self.get(f"/memories/{memory_id}"))["content"])
+        except RefusedCallError:
+            return memory_id, ""
+
     async def post(self, path: str, body: object = None, /) -> Any:
         """Have a route do something, and return its answer.
 

@@ -22,7 +22,7 @@ from dream.interfaces.gate_words import gate_words
 from dream.interfaces.page.actions import ACTIONS
 from dream.interfaces.page.api_calls import ApiCalls, RefusedCallError
 from dream.interfaces.page.logins import LOGIN_HOLDS, Login, Logins
-from dream.interfaces.page.rendering import Done, Rendering, Shown, amount
+from dream.interfaces.page.rendering import Done, Rendering, Shown, amount, counted
 from dream.interfaces.page.views import VIEWS, nowhere
 from dream.interfaces.page.word_diff import changed_fields, word_diff
 from dream.interfaces.serving.caller import Caller, NotAllowedError
@@ -246,16 +246,6 @@ def _day(text: str | None) -> str:
 
 def _thousands(value: int) -> str:
     return f"{value:,}"
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """Return a number of things.
-
-    Example:
-        >>> counted(1, "time"), counted(1_000, "memory", "memories")
-        ('1 time', '1,000 memories')
-    """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def link(home: str, *parts: str, **query: object) -> str:

@@ -1,6 +1,6 @@
 """Defines what views and actions of the page take and give."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
@@ -35,11 +35,22 @@ class Rendering:
 
 
 class Done(NamedTuple):
-    """What an action did: a sentence, the run that an undo takes back, and where to go if not back."""
+    """What an action did: a sentence, the run that an undo takes back, where to go if not back, and what came back."""
 
     sentence: str
     run_id: str = ""
     to: str = ""
+    back: Sequence[tuple[str, str]] = ()
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return a number of things.
+
+    Example:
+        >>> counted(1, "time"), counted(1_000, "memory", "memories")
+        ('1 time', '1,000 memories')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def amount(run: Mapping[str, Any]) -> str:

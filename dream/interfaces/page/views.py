@@ -192,8 +192,8 @@ async def _memory(api: ApiCalls, shown: Shown) -> Rendering:
     why = await api.get(f"/memories/{memory_id}/why")
     if part == "forget":
         gone = await api.get(f"/memories/{memory_id}/forgetting")
-        going = await asyncio.gather(*(_text(api, one) for one in gone["removed"][:_SHOWN]))
-        back = await asyncio.gather(*(_text(api, one) for one in gone["restored"]))
+        going = await asyncio.gather(*(api.text_of(one) for one in gone["removed"][:_SHOWN]))
+        back = await asyncio.gather(*(api.text_of(one) for one in gone["restored"]))
         listed = {*gone["removed"], *gone["withheld"]}
         besides = [one for one in gone["restatements"] if one["id"] not in listed]
         words = {"likeness": LIKENESS_WORDS, "told_whole": told_whole}
@@ -201,13 +201,6 @@ async def _memory(api: ApiCalls, shown: Shown) -> Rendering:
         return Rendering("forget.html", values)
     memory, tag = await api.get_with_tag(f"/memories/{memory_id}")
     return Rendering("memory.html", {"memory": memory, "tag": tag, "why": why, "lineage": lineage(memory, why)})
-
-
-async def _text(api: ApiCalls, memory_id: str) -> tuple[str, str]:
-    try:
-        return memory_id, str((await api.get(f"/memories/{memory_id}"))["content"])
-    except RefusedCallError:
-        return memory_id, ""
 
 
 async def peers(api: ApiCalls, _: Shown) -> Rendering:
@@ -239,7 +232,7 @@ async def hypotheses(api: ApiCalls, shown: Shown) -> Rendering:
 async def _sources(api: ApiCalls, items: list[Any]) -> dict[str, str]:
     """Return the texts of the memories that hypotheses rest on, of the first ones alone."""
     named = dict.fromkeys(ref["id"] for one in items for ref in one["source_refs"] if ref["type"] in _MEMORIES)
-    return dict(await asyncio.gather(*(_text(api, one) for one in list(named)[:_SHOWN])))
+    return dict(await asyncio.gather(*(api.text_of(one) for one in list(named)[:_SHOWN])))
 
 
 async def skills(api: ApiCalls, shown: Shown) -> Rendering:

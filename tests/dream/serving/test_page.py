@@ -295,9 +295,24 @@ async def test_forgetting_shows_what_else_says_it_and_takes_along_what_a_person_
         unknown = await server.client.delete(f"{MEMORIES}/{one}?also=none")
         assert (unknown.status_code, unknown.json()["code"]) == (409, "not_confirmed")
         done = await person.do("forget", memory=one, id=ids)
-        assert "Forgotten for good: 1 memories" in texts(done.text)
+        assert "Forgotten for good: 1 memory, and what" in texts(done.text)
         said = (await server.client.get("/api/v1/conversations/s1/turns")).json()["turns"]
         assert not [turn for turn in said if turn["id"] in ids and "Escola" in turn["content"]]
+
+
+async def test_what_a_forget_brought_back_is_named_with_a_link_to_it(server: Served):
+    both = await remembered(server, "Rui has <b>two</b> boats.", "Rui owns boats.")
+    merged = await server.client.post("/api/v1/merges", json={"memories": both, "text": "Rui owns two boats."})
+    assert merged.status_code < 300
+    listed = (await server.client.get(MEMORIES)).json()["memories"]
+    (one,) = [memory["id"] for memory in listed if memory["id"] not in both]
+    async with visiting(server) as person:
+        done = await person.do("forget", memory=one)
+        assert "Forgotten for good: 1 memory, and what 0 turns said of it." in texts(done.text)
+        assert "Brought back" in texts(done.text)
+        assert "Rui has &lt;b&gt;two&lt;/b&gt; boats." in done.text
+        assert all(f'href="{HOME}memories/{back}"' in done.text for back in both)
+        assert "Brought back" not in await person.see("memories")
 
 
 async def test_a_question_shows_what_tells_equal_sentences_apart(server: Served):
