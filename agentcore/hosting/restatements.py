@@ -22,7 +22,7 @@ from agentcore.llm.chat import ChatClient, ChatMessage, ChatRequest, ChatRole, e
 from agentcore.llm.errors import ChatError
 from agentcore.llm.extraction import Unreadable, extract_object
 from agentcore.recall.recall import Recall
-from agentcore.recall.restatements import ALIKE, StatedFact
+from agentcore.recall.restatements import ALIKE, StatedFact, sentences
 from agentcore.stores.forgetting import SaysIt
 from agentcore.stores.storage import ReadView, Storage
 
@@ -161,7 +161,7 @@ class RestatementFinder:
         self, chat: ChatClient, fact: StatedFact, found: Sequence[Restatement], near: list[Restatement]
     ) -> list[Restatement]:
         """Return what the model reads as saying the fact, and what is equal; what words alone find if it fails."""
-        shown = _fitting(found)
+        shown = _fitting(piece for one in found for piece in _pieces(one))
         lines = [
             orjson.dumps({"number": number, "speaker": one.speaker or "unknown", "text": one.text[:_LONGEST]}).decode()
             for number, one in enumerate(shown, start=1)
@@ -180,7 +180,7 @@ class RestatementFinder:
         numbers = set(cast("list[object]", read["says"]))
         said = [_by_model(one) for number, one in enumerate(shown, start=1) if number in numbers]
         unseen = [one for one in near if one not in shown or one.likeness is Likeness.EQUAL]
-        return [*said, *(one for one in unseen if one.id not in {told.id for told in said})]
+        return [*_joined(said), *(one for one in unseen if one.id not in {told.id for told in said})]
 
 
 def _fact(view: ReadView, entry_id: str) -> tuple[MemoryEntry, StatedFact, set[str], list[MemoryEntry]]:
@@ -252,6 +252,22 @@ def _by_model(one: Restatement) -> Restatement:
     if one.likeness is Likeness.EQUAL or one.score >= ALIKE:
         return one
     return replace(one, likeness=Likeness.MODEL)
+
+
+def _pieces(one: Restatement) -> list[Restatement]:
+    """Return the sentences of a skill that words do not find: the model reads each, and those that it names go."""
+    if one.kind is not RecordKind.SKILL or _says_it(one):
+        return [one]
+    return [replace(one, text=sentence) for sentence in sentences(one.text)]
+
+
+def _joined(said: Iterable[Restatement]) -> list[Restatement]:
+    """Return what the model named, the sentences of one skill together."""
+    found: dict[str, Restatement] = {}
+    for one in said:
+        before = found.get(one.id)
+        found[one.id] = one if before is None else replace(before, text=f"{before.text}\n{one.text}")
+    return list(found.values())
 
 
 def _fitting(found: Iterable[Restatement]) -> list[Restatement]:

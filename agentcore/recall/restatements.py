@@ -154,6 +154,16 @@ def _windows(text: str) -> Iterator[str]:
     yield from (text[start:end] for (start, _), (_, end) in pairwise(places))
 
 
+def sentences(text: str) -> list[str]:
+    r"""Return the sentences of a text, without the numbers that they have in a list.
+
+    Example:
+        >>> sentences("1. Ring the bell.\n2. Wait. Then go in.")
+        ['Ring the bell.', 'Wait.', 'Then go in.']
+    """
+    return [text[start:end] for start, end in _sentences(text)]
+
+
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
     """Yield where each sentence begins and ends, without the number that it has in a list."""
     start = 0

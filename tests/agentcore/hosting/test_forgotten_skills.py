@@ -3,12 +3,15 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import orjson
 import pytest
 
 from agentcore import AgentHostBuilder, Host
 from agentcore.domain import SourceKind, SourceRef
 from agentcore.domain.records import RecordKind
 from agentcore.hosting.restatements import says_it
+from agentcore.llm import ChatRequest
+from agentcore.testing import ScriptedChatClient
 
 FACT = "Ana keeps her spare key under the zinc bucket"
 STEPS = f"1. Ring the bell.\n2. {FACT}. Then wait.\n3. Greet the dog.\n"
@@ -48,6 +51,27 @@ async def test_a_skill_loses_the_sentences_of_a_forgotten_turn_that_no_memory_wa
     done = await host.conversation.forget(**{by: said.id if by == "turn_id" else "s"})
     assert len(done.skills) == 1
     assert await content(host) == "1. Ring the bell.\n2. Then wait.\n3. Greet the dog."
+
+
+async def test_of_a_skill_that_a_model_picks_the_sentences_alone_go_that_it_names(tmp_path: Path):
+    """Each is shown to it by itself, however long the skill is."""
+
+    def says(request: ChatRequest) -> str:
+        shown = [orjson.loads(line) for line in request.messages[-1].content.splitlines() if line.startswith("{")]
+        return orjson.dumps({"says": [one["number"] for one in shown if "pail" in one["text"]]}).decode()
+
+    beside = "".join(f"{number}. Greet dog number {number} by its name.\n" for number in range(3, 30))
+    steps = (
+        f"1. Ring the bell at Ana's.\n2. Lift the pail by the door. Then wait.\n{beside}30. Leave the pail as it was."
+    )
+    builder = AgentHostBuilder(tmp_path / "data").with_memory().with_conversation_log().with_skills()
+    async with builder.with_llm(ScriptedChatClient([says])).build() as host:
+        await host.skills.save("visits/ana", summary="How to visit Ana.", content=steps)
+        entry = await host.memory.remember(FACT)
+        (found,) = await host.memory.restatements(entry.id)
+        assert found.text == "Lift the pail by the door.\nLeave the pail as it was."
+        await host.memory.forget(entry.id, turns="all", says_it=says_it([found]))
+        assert await content(host) == f"1. Ring the bell at Ana's.\n2. Then wait.\n{beside}"
 
 
 async def test_what_a_skill_says_in_much_the_same_words_is_found_and_goes_if_it_is_chosen(host: Host):
