@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from agentcore.domain.predicates import read_rules
 from agentcore.domain.scope import Scope
 from agentcore.domain.scope_pattern import ScopePattern
 from agentcore.hosting.left_options import LeftOptions
@@ -62,6 +63,8 @@ def install_dreaming(
     )
     for variant in levels.variants:
         require_names(variant)
+        if left is None:  # another host's file may be on another machine
+            read_rules(variant.claims.rules)
     return lambda parts: _dreams(parts, levels, in_background=in_background)
 
 

@@ -7,6 +7,7 @@ from agentcore.errors import InvalidOptionsError
 from dream.domain.declaration import PassMode, Preset
 from dream.domain.guessing_passes import HYPOTHESES, RE_EVALUATE, REFLECT
 
+_MOST_OUTPUTS: Final = 50
 _TRUE: Final = frozenset({"true", "1", "t", "yes", "on"})
 _FALSE: Final = frozenset({"false", "0", "f", "no", "off"})
 _PHASES: Final = {
@@ -59,6 +60,6 @@ def _flag(name: str, value: str) -> bool:
 
 
 def _number(name: str, value: str) -> int:
-    if value.isdecimal():
+    if value.isdecimal() and 1 <= int(value) <= _MOST_OUTPUTS:
         return int(value)
-    raise InvalidOptionsError(field=name, value=value, allowed="write a number from 1 to 50")
+    raise InvalidOptionsError(field=name, value=value, allowed=f"write a number from 1 to {_MOST_OUTPUTS}")

@@ -19,6 +19,7 @@ from agentcore.domain import (
     Scope,
     SourceRef,
     Status,
+    Trust,
 )
 from agentcore.domain.hypothesis import TRANSITIONS, Hypothesis
 from agentcore.domain.question import QuestionState
@@ -85,6 +86,33 @@ async def test_a_pair_that_shares_something_rare_is_proposed_once_as_a_question(
         world.clock.advance(timedelta(days=1))
         await world.dreams.run()
     assert [one.id for one in await told(world)] == [found.id]
+
+
+async def test_two_claims_of_which_one_ends_where_the_other_begins_are_a_pair(world: World):
+    claims = world.dreams.claims
+    for said, parts in (
+        ("Ana works at Acme.", ("Ana", "works_at", "Acme")),
+        ("Acme is located in Porto.", ("Acme", "located_in", "Porto")),
+    ):
+        (source,) = await world.add(said)
+        claim = await claims.assert_(*parts, source=f"entry:{source.id}")  # noqa: PT009
+        assert (await claims.verify(claim.id)).state is ClaimState.VALIDATED
+    await world.dreams.run()
+    (found,) = await told(world)
+    assert (found.generator, {ref.kind.value for ref in found.source_refs}) == ("chain", {"claim"})
+    await world.dreams.hypotheses.resolve(found.id, "reject")
+    await world.add(*OTHERS)
+    await world.dreams.run()
+    assert [one.id for one in await told(world)] == [found.id]
+
+
+async def test_a_guess_is_trusted_no_more_than_the_least_trusted_of_its_sources(world: World):
+    await world.add(world.entry(HIVES, trust=Trust.UNTRUSTED))
+    world.clock.advance(timedelta(days=9))
+    await world.add(FLAT, *OTHERS)
+    await world.dreams.run()
+    (found,) = await told(world)
+    assert found.trust is Trust.UNTRUSTED
 
 
 def phases(report: RunReport) -> list[str]:
@@ -426,6 +454,7 @@ async def test_a_recall_names_what_has_to_do_with_it_in_a_lane_of_its_own(world:
     found = await guess(world)
     hits = await world.memory.recall("Are there beehives in Porto?", related_dreams=3)
     assert [one.hypothesis.id for one in hits.related_dreams] == [found.id]
+    assert await told(world) == [found], "a look decides nothing"
     assert (await world.memory.recall("Are there beehives in Porto?")).related_dreams == ()
     assert (await world.memory.recall("When is chess played?", related_dreams=3)).related_dreams == ()
     await world.dreams.hypotheses.resolve(found.id, "reject")

@@ -33,7 +33,17 @@ def test_the_variables_of_dense_mem_are_read_where_ours_are_not_set(monkeypatch:
     assert getattr(configured().options.schedule.trigger, "at", "") == "05:00"
 
 
-@pytest.mark.parametrize(("name", "value"), [("DREAMING_ENABLED", "maybe"), ("DREAMING_MAX_OUTPUTS", "many")])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DREAMING_ENABLED", "maybe"),
+        ("DREAMING_FORCE_ENABLED", "maybe"),
+        ("DREAMING_DREAM_ENABLED", "maybe"),
+        ("DREAMING_MAX_OUTPUTS", "many"),
+        ("DREAMING_MAX_OUTPUTS", "0"),
+        ("DREAMING_MAX_OUTPUTS", "51"),
+    ],
+)
 def test_a_variable_of_dense_mem_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str):
     monkeypatch.setenv(name, value)
     with pytest.raises(InvalidOptionsError, match=name):

@@ -35,6 +35,8 @@ async def test_dreams_are_listed_page_by_page_and_shown_one_by_one():
         for wrong, said in (
             ({"cursor": "x"}, "invalid cursor"),
             ({"status": "open"}, "status must be one of"),
+            ({"limit": 0}, "limit"),
+            ({"limit": 101}, "limit"),
             ({"cursor": first["next_cursor"], "status": "stale"}, "invalid cursor"),
             ({"cursor": first["next_cursor"], "sort": "updated_at"}, "invalid cursor"),
             ({"cursor": first["next_cursor"], "direction": "asc"}, "invalid cursor"),

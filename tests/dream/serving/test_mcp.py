@@ -146,6 +146,8 @@ async def test_what_a_tool_cannot_do_it_says_in_a_sentence(tmp_path: Path):
         assert "There is no memory none" in await refused(client, "why", id="none")
         assert "Unknown tool" in await refused(client, "read_document")
         assert "begins" in await refused(client, "forget", id="none")
+        assert "The argument dream_id is wrong" in await refused(client, "get_dream", dream_id="")
+        assert "The argument limit is wrong" in await refused(client, "list_dreams", limit=101)
         said = await refused(client, "recall", query=5, k=99)
         assert said == (
             "The argument query is wrong: Input should be a valid string. "
