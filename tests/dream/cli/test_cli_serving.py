@@ -70,6 +70,7 @@ def test_a_server_logs_one_line_for_each_dream_and_says_at_once_where_it_serves(
     data = tmp_path / "data"
     dream = [sys.executable, "-m", "dream", "--data", str(data)]
     subprocess.run([*dream, "remember", "Ana likes tea"], check=True, capture_output=True)
+    subprocess.run([sys.executable, "-c", _ASK, str(data)], check=True, capture_output=True)
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": buffered}
     with subprocess.Popen([*dream, "serve", *options], **pipes) as server:
@@ -78,7 +79,6 @@ def test_a_server_logs_one_line_for_each_dream_and_says_at_once_where_it_serves(
             assert server.stderr is not None
             assert select.select([server.stdout], [], [], 30)[0]
             assert str(data) in server.stdout.readline()
-            subprocess.run([sys.executable, "-c", _ASK, str(data)], check=True, capture_output=True)
             assert select.select([server.stderr], [], [], 90)[0]
             line = server.stderr.readline()
         finally:
