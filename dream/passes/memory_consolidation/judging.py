@@ -237,7 +237,7 @@ class _EntryJudge:
         return MergeDraft(
             number=number,
             content=clean_content(content),
-            category=oldest.category if item.category is None else clean_category(item.category),
+            category=oldest.category if item.category is None else _category(item.category, sources),
             tags=item.tags,
             importance=item.importance,
             sources=sources,
@@ -302,6 +302,13 @@ def refuted(judgement: Judgement, content: str, number: int) -> Refusal | None:
     is_lost = all(one.kind is not DetailKind.NEGATION and one.text.casefold() not in told for one in judgement.details)
     code = Refused.LOST_DETAIL if is_lost else Refused.INVENTED_DETAIL
     return Refusal(code, f"item {number}: {', '.join(map(str, judgement.details[:5]))}", number)
+
+
+def _category(given: str, sources: Sequence[MemoryEntry]) -> str:
+    """Return the category that a model gave, as a source spells it: another case alone is no other category."""
+    category = clean_category(given)
+    spelt = (one.category for one in sources if one.category.casefold() == category.casefold())
+    return next(spelt, category)
 
 
 def _reason(given: str, texts: Sequence[str]) -> str:

@@ -133,6 +133,19 @@ async def test_one_source_is_a_rewrite_under_the_same_id(world: World):
     assert (report.notes["rewritten"], report.notes["merged"]) == (1, 0)
 
 
+async def test_another_case_alone_is_no_other_category(world: World):
+    await world.add(TEA, category="people/Ana")
+    report, _ = await dream(world, merge(TEA, TEA, category="people/ana"))
+    assert (report.accepted, [one.category for one in await world.active()]) == (0, ["people/Ana"])
+
+
+async def test_a_merge_spells_its_category_as_a_source_does(world: World):
+    await world.add(TEA, category="people/Ana")
+    await world.add(GREEN, category="drinks")
+    await dream(world, merge(BOTH, TEA, GREEN, category="PEOPLE/ana"))
+    assert [one.category for one in await world.active()] == ["people/Ana"]
+
+
 async def test_a_rewrite_that_changes_nothing_is_no_change(world: World):
     (entry,) = await world.add(TEA)
     report, _ = await dream(world, merge(TEA, TEA))
