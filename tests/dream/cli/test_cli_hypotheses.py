@@ -54,6 +54,19 @@ def test_a_person_takes_a_claim_through_its_gate_and_answers_what_it_asks(cli: C
     assert '"Ana works at Globex."' in cli.good("answer", question[:8], "keep", claim[:8])
 
 
+def test_a_claim_is_taken_from_some_of_the_words_of_a_memory(cli: CommandLine):
+    cli.good("remember", "He told me that Ana works at Acme, and she is glad.")
+    entry = cli.json("recall", "Acme")["hits"][0]["entry"]["id"]
+    taken = ("claims", "assert", "Ana", "works_at", "Acme", "--source", f"entry:{entry}")
+    told = ("--quote", "Ana works at Acme", "--when", "2024", "--confidence", "0.8")
+    (claim,) = cli.json(*taken, *told)["claims"]
+    assert (claim["quote"], claim["subject_time"], claim["confidence"]) == ("Ana works at Acme", "2024", 0.8)
+    assert cli.json(*taken, "--negated")["claims"][0]["negated"] is True
+    assert "it does not stand in" in cli(*taken, "--quote", "Ana works at Globex").complaint
+    assert "0 to 1" in cli(*taken, "--confidence", "2").complaint
+    assert len(cli.json("claims")["claims"]) == 2
+
+
 def test_what_is_missing_is_said_in_a_sentence(cli: CommandLine):
     cli.good("remember", HIVES)
     assert "write show ID" in cli("hypotheses", "show").complaint

@@ -14,6 +14,10 @@ async def claims(
     /,
     *claim: str,
     source: str | None = None,
+    quote: str | None = None,
+    negated: bool = False,
+    when: str | None = None,
+    confidence: float = 0.9,
     why: str | None = None,
     session: CliSession,
 ) -> None:
@@ -23,6 +27,10 @@ async def claims(
         action: `list`, `assert`, `verify`, `promote` or `reject`.
         claim: Its id, or the beginning of it; behind `assert` its subject, predicate and object.
         source: Where what `assert` takes is said: `entry:ID` or `turn:ID`.
+        quote: The words there that say what `assert` takes; all of it by default.
+        negated: Whether it is said not to be so.
+        when: When it is so, such as 2024 or 2018..2019.
+        confidence: How sure you are of its parts, 0 to 1.
         why: Your reason, kept in its history.
         session: Whose memory.
 
@@ -43,7 +51,8 @@ async def claims(
             session.screen.show(step.to_json, lambda: [Line(gate_line(step))])
             return
         if action == "assert":
-            name = (await here.assert_(*claim, source=source or "")).id  # noqa: PT009
+            told = {"quote": quote, "negated": negated, "when": when, "confidence": confidence}
+            name = (await here.assert_(*claim, source=source or "", **told)).id  # noqa: PT009
         elif action == "verify":
             await here.verify(name)
         elif action == "reject":
