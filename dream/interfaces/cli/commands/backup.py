@@ -109,7 +109,7 @@ def restored_lines(done: "Restored", width: int) -> Lines:
         yield Line(f"    Forgotten again in {one_line(str(scope))}: {entries}, and what {turns} said.")
     if done.former is None:
         yield from paragraph(
-            "What was there could not be read, so it is not known what was forgotten since the backup.", width
+            "No memory that can be read was there, so it is not known what was forgotten since the backup.", width
         )
     else:
         yield Line(f"What was there before: {one_line(str(done.former.path))}", Tone.FAINT)
