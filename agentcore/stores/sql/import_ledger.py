@@ -29,10 +29,11 @@ class SqlImportReader:
         """Return the source keys of the items that became each of these records, sorted."""
         found: dict[tuple[RecordKind, str], list[str]] = {}
         for chunk in chunks(sorted(set(record_ids))):
-            statement = select(imports).where(self._mine, imports.c.record_id.in_(chunk)).order_by(imports.c.source_key)
+            # Ordered by the database, each chunk would read all that was ever imported.
+            statement = select(imports).where(self._mine, imports.c.record_id.in_(chunk))
             for row in self._transaction.connection.execute(statement):
                 found.setdefault((RecordKind(row.kind), row.record_id), []).append(row.source_key)
-        return found
+        return {of: sorted(keys) for of, keys in found.items()}
 
 
 class SqlImportLedger(SqlImportReader):
