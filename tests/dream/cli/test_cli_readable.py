@@ -39,6 +39,19 @@ def test_a_certificate_names_pages_of_a_peer_and_databases_with_a_copy(cli: Comm
     assert str(page) not in "\n".join(cli.json("--scope", "acme/agent/ben", *erase)["beyond_reach"])
 
 
+def test_a_copy_takes_the_place_of_no_other_key_of_forgotten_texts(cli: CommandLine, tmp_path: Path):
+    for one in (cli, CommandLine(cli._capture, tmp_path / "other")):
+        one.good("remember", "Somebody sings in the old choir by the river every single Tuesday evening.")
+        one.good("forget", one.json("list")["entries"][0]["id"], "--yes")
+    key = tmp_path / "other" / "forget.key"
+    before = key.read_bytes()
+    (tmp_path / "other" / "agentcore.db").unlink()
+    told = cli("copy", "--from", cli.data, "--to", tmp_path / "other")
+    assert (told.code, "is that of other forgotten texts; name a folder" in told.complaint) == (2, True)
+    assert [one.name for one in (tmp_path / "other").iterdir()] == ["forget.key"]
+    assert key.read_bytes() == before
+
+
 def test_a_peer_whom_no_scope_is_about_is_said_so(cli: CommandLine):
     cli.good("remember", "Ana sings.")
     told = cli("export", "--all-of", "nobody", "--readable")
