@@ -1,7 +1,9 @@
 """A person at a real browser: keys, a narrow screen, no request to anywhere else, and nothing that shuts people out."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from browsing import NEEDS_CHROMIUM, SIZES, browsing
@@ -62,12 +64,12 @@ async def test_a_person_searches_edits_forgets_and_answers(server: Served):
         assert browser.faults == []
 
 
-async def _proposed(server: Served) -> None:
-    """Have a fold wait for a person."""
+async def _proposed(server: Served, *texts: str) -> None:
+    """Have folds wait for a person."""
     await server.client.patch("/api/v1/options", json={"said": {"modes.exact-fold": "propose"}})
-    kept = await server.host.memory.remember("Ana keeps bees.")
-    again = replace(kept, id="again")
-    await server.host.storage.write(Scope.default(), lambda unit: unit.entries.add([again]))
+    for text in texts or ("Ana keeps bees.",):
+        again = replace(await server.host.memory.remember(text), id=f"again-{text[:3]}")
+        await server.host.storage.write(Scope.default(), lambda unit, one=again: unit.entries.add([one]))
     await server.finished(await server.client.post(RUNS, json={"passes": ["exact-fold"]}))
 
 
@@ -99,6 +101,57 @@ async def test_a_person_approves_and_edits_a_directive_by_keys_on_a_phone(server
         await tab.wait_for_selector("text=Saved: it is what the model is told from the next run on.")
         await tab.click("text=Undo")
         await tab.wait_for_selector("text=Undone")
+        assert browser.faults == []
+
+
+async def test_letters_typed_behind_a_slash_are_searched_for_and_decide_nothing(server: Served):
+    await _proposed(server, "Ana keeps bees.", "Rui keeps a cat.")
+    async with browsing(server) as browser:
+        tab = browser.tab
+        await browser.to("review")
+        await tab.keyboard.type("ritaA")
+        await tab.wait_for_selector("text=Select something first.")
+        opened = asyncio.Event()
+
+        async def slowly(route: Any) -> None:
+            await opened.wait()
+            await route.continue_()
+
+        await tab.route("**/memories", slowly)
+        await tab.keyboard.type("j/raxbbit")
+        for _ in "bbit":
+            await tab.keyboard.press("Backspace")
+        opened.set()
+        await tab.wait_for_url("**/memories#search")
+        assert await tab.evaluate("document.activeElement.id") == "search"
+        assert await tab.input_value("#search") == "rax"
+        await tab.wait_for_selector("#list >> text=0 memories found")
+        assert len((await server.client.get("/api/v1/proposals")).json()["proposals"]) == 2
+        assert browser.faults == []
+
+
+async def test_of_keys_in_quick_succession_the_first_alone_decides_and_can_be_undone(server: Served):
+    await _proposed(server, "Ana keeps bees.", "Rui keeps a cat.")
+    async with browsing(server) as browser:
+        tab = browser.tab
+        await browser.to("review")
+        answered = asyncio.Event()
+
+        async def slowly(route: Any) -> None:
+            await answered.wait()
+            await route.continue_()
+
+        await tab.route("**/do/*", slowly)
+        await tab.keyboard.type("jajraruA")
+        answered.set()
+        await tab.wait_for_selector("text=Approved: 1.")
+        await tab.keyboard.type("aru")
+        assert len((await server.client.get("/api/v1/proposals")).json()["proposals"]) == 1
+        await tab.click("text=Undo it …")
+        await tab.wait_for_selector("h1 >> text=Undo")
+        await tab.keyboard.press("a")
+        await tab.wait_for_selector("text=Taken back")
+        assert len((await server.client.get("/api/v1/proposals")).json()["proposals"]) == 2
         assert browser.faults == []
 
 

@@ -3,49 +3,94 @@
 
 const typing = () => /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? "")
   && document.activeElement.type !== "checkbox";
-let place = -1;
 let going = false;
+let leaving = false; // From then on no key acts on the view that is being left.
+let searching = false;
 
 const items = () => [...document.querySelectorAll("[data-item]")];
+// The mark, and no number beside it: what htmx puts in place of a list has nothing chosen in it.
+const chosen = () => document.querySelector("[data-item].here");
 
 function move(by) {
   const all = items();
   if (!all.length) return;
-  all[place]?.classList.remove("here");
-  place = Math.max(0, Math.min(all.length - 1, place + by));
+  const place = Math.max(0, Math.min(all.length - 1, all.indexOf(chosen()) + by));
+  chosen()?.classList.remove("here");
   all[place].classList.add("here");
   all[place].scrollIntoView({ block: "nearest" });
 }
 
 function press(key) {
-  const within = items()[place] ?? document;
-  const button = within.querySelector(`[data-press="${key}"]`) ?? document.querySelector(`[data-press="${key}"]`);
+  const buttons = [...document.querySelectorAll(`[data-press="${key}"]`)];
+  const button = buttons.find((one) => chosen()?.contains(one)) ?? buttons.find((one) => !one.closest("[data-item]"));
+  leaving = Boolean(button);
   button?.click();
-  return Boolean(button);
+}
+
+function go(link, hash = "") {
+  if (!link) return;
+  leaving = true;
+  location.assign(link + hash);
+}
+
+function search() {
+  const box = document.querySelector("#search");
+  if (box) return box.focus();
+  searching = true;
+  sessionStorage.removeItem("typed");
+  go(document.querySelector('nav a[data-key="m"]')?.href, "#search");
+}
+
+function keep(key) {
+  const typed = sessionStorage.getItem("typed") ?? "";
+  if (key.length === 1) sessionStorage.setItem("typed", typed + key);
+  else if (key === "Backspace") sessionStorage.setItem("typed", typed.slice(0, -1));
 }
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || typing()) return;
-  if (going) {
-    going = false;
-    const wanted = document.querySelector(`nav a[data-key="${event.key}"]`);
-    if (wanted) { event.preventDefault(); wanted.click(); }
+  if (leaving) {
+    if (event.key === "Escape") { leaving = searching = false; sessionStorage.removeItem("typed"); return; }
+    event.preventDefault();
+    if (searching) keep(event.key);
     return;
   }
-  const here = items()[place];
-  if (event.key === "g") going = true;
+  if (event.repeat && !/^[jk]$/.test(event.key)) return;
+  if (going) {
+    going = event.key === "Shift";
+    if (!/^[a-z]$/.test(event.key)) return;
+    event.preventDefault();
+    go(document.querySelector(`nav a[data-key="${event.key}"]`)?.href);
+  }
+  else if (event.key === "g") going = true;
   else if (event.key === "j") move(1);
   else if (event.key === "k") move(-1);
-  else if (event.key === "/" && document.querySelector("#search")) { event.preventDefault(); document.querySelector("#search").focus(); }
-  else if (event.key === "x") here?.querySelector("input[type=checkbox]")?.click();
-  else if (event.key === "Enter" && here?.dataset.item && document.activeElement === document.body) location.assign(here.dataset.item);
+  else if (event.key === "/") { event.preventDefault(); search(); }
+  else if (event.key === "x") chosen()?.querySelector("input[type=checkbox]")?.click();
+  else if (event.key === "Enter" && document.activeElement === document.body) go(chosen()?.dataset.item);
   else if (/^[aruAR]$/.test(event.key)) press(event.key);
 });
 
+addEventListener("beforeunload", () => { leaving = true; });
+// A view that the browser kept and shows again is left no longer.
+addEventListener("pageshow", (event) => { if (event.persisted) leaving = searching = going = false; });
+
+if (location.hash === "#search") {
+  const box = document.querySelector("#search");
+  box?.focus();
+  document.addEventListener("DOMContentLoaded", () => {
+    const typed = sessionStorage.getItem("typed");
+    sessionStorage.removeItem("typed");
+    if (!box || !typed) return;
+    box.value = typed + box.value;
+    box.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+}
+
 document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
-document.querySelector("#scope")?.addEventListener("change", (event) => location.assign(encodeURI(event.target.value)));
-document.querySelector("#all")?.addEventListener("change", (event) => {
-  for (const box of document.querySelectorAll('input[form="decide"]')) box.checked = event.target.checked;
+document.addEventListener("change", ({ target }) => {
+  if (target.id === "scope") location.assign(encodeURI(target.value));
+  else if (target.id === "all") for (const box of document.querySelectorAll('input[form="decide"]')) box.checked = target.checked;
 });
 
 function plot(element) {
