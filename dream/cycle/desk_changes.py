@@ -4,7 +4,9 @@ A person may do what no pass may: raise trust, unpin, touch protected categories
 one is asked which entries say the same to the letter, so that what holds never rests on what does not.
 """
 
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
@@ -16,6 +18,7 @@ from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.temporal import absorb, merged_fields
 from agentcore.domain.text import normalise
 from agentcore.domain.validity import superseded
+from agentcore.errors import InvalidSubjectTimeError
 from agentcore.hosting.checks import clean_subject_time
 from dream.domain.change import Change, ChangeSet, fingerprint
 from dream.domain.desk_decision import DeskDecision
@@ -24,22 +27,28 @@ from dream.guards.verdict import EvidenceText, Verdict, judge
 
 if TYPE_CHECKING:
     from dream.guards.dates import Day
+    from dream.guards.numbers import Quantity
 
 EDIT: Final = "edit"
 MERGE: Final = "merge"
 SUPERSEDE: Final = "supersede"
 ANSWER: Final = "answer"
 
+_YEAR: Final = re.compile(r"(?<![-\d])[12]\d{3}(?!\d)")
+
 
 def time_told(before: MemoryEntry, content: str) -> SubjectTime | None:
-    """Return what an entry is about once it has another text: the same time, unless that tells other days.
+    """Return what an entry is about once it has another text: the same time, unless that tells other days or years.
 
-    Of a text that tells one day, or a month, of a known year it is that; of any other with other days it is unknown.
+    Of a text that tells one day, or a month, of a known year it is that; of any other with other days it is unknown. A
+    number may be no year, so another one counts only where the entry is about the year that the former text told.
     """
-    days = _days(content)
+    days, about = _days(content), before.subject_time
     if days == _days(before.content):
-        return before.subject_time
+        return about and _in_other_years(about, _years(before.content), _years(content))
     (year, month, day), *others = days or [(None, None, None)]
+    if not days and about is not None and len(years := _years(content)) == 1:
+        return clean_subject_time(*years)
     if year is None or month is None or others:
         return None
     return clean_subject_time(f"{year:04}-{month:02}" + (f"-{day:02}" if day else ""))
@@ -48,6 +57,23 @@ def time_told(before: MemoryEntry, content: str) -> SubjectTime | None:
 def _days(content: str) -> list[tuple[int | None, int | None, int | None]]:
     told = (cast("Day", one.key) for one in measures_of(content) if one.kind is DetailKind.DATE)
     return sorted({(one.year, one.month, one.day) for one in told}, key=str)
+
+
+def _years(content: str) -> set[str]:
+    told = (cast("Quantity", one.key) for one in measures_of(content) if one.kind is DetailKind.NUMBER)
+    return {one.values[0] for one in told if one.unit in {None, "year"} and _YEAR.fullmatch(one.values[0])}
+
+
+def _in_other_years(about: SubjectTime, former: set[str], told: set[str]) -> SubjectTime | None:
+    """Return a time in the years that are *told* instead of the *former* ones; None where it is not clear in which."""
+    gone, come = {one for one in former - told if one in _YEAR.findall(str(about))}, told - former
+    if not gone:
+        return about
+    if len(gone) == len(come) == 1:
+        (year,) = gone
+        with suppress(InvalidSubjectTimeError):
+            return clean_subject_time(re.sub(rf"(?<![-\d]){year}[-0-9T:]*", *come, str(about)))
+    return clean_subject_time(*told) if len(told) == 1 else None
 
 
 def edited(before: MemoryEntry, after: MemoryEntry, what: str, decision: DeskDecision) -> ChangeSet | None:

@@ -8,8 +8,10 @@ from .files import (
 from .formats import (
     Format as Format,
 )
-from .importer import (
+from .import_report import (
     ImportReport as ImportReport,
+)
+from .importer import (
     import_file as import_file,
 )
 from .items import (

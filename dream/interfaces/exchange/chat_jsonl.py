@@ -18,7 +18,7 @@ from agentcore.domain.memory import Trust
 from agentcore.domain.records import RecordKind
 from agentcore.domain.text import MAX_TURN, clean_content
 from dream.interfaces.exchange.files import Fields, SourceFile
-from dream.interfaces.exchange.items import UNNAMED, ImportItem, SkippedItem, SkipReason, SourceKeys
+from dream.interfaces.exchange.items import UNNAMED, ImportItem, SkippedItem, SkipReason, SourceKeys, UnknownField
 
 
 class _MessageRole(Enum):
@@ -41,7 +41,7 @@ ROLES = {
 """What chat formats call who speaks."""
 
 
-def parse_chat(source: SourceFile) -> Iterator[ImportItem | SkippedItem]:
+def parse_chat(source: SourceFile) -> Iterator[ImportItem | SkippedItem | UnknownField]:
     """Yield the messages as turns.
 
     Raises:
@@ -56,6 +56,7 @@ def parse_chat(source: SourceFile) -> Iterator[ImportItem | SkippedItem]:
         timestamp = fields.instant("timestamp")
         said[session] = occurred_at = timestamp or said.get(session, source.now)
         text = _text_of(fields, values.get("content"))
+        yield from fields.unknown("session_id", "content", "name")
         if not text.strip() or len(text) > MAX_TURN:
             reason = SkipReason.TOO_LONG if text.strip() else SkipReason.NO_TEXT
             yield SkippedItem(RecordKind.TURN, reason, line)

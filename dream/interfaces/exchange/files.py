@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
@@ -18,6 +19,7 @@ from agentcore.domain.temporal import from_text, to_micros
 from agentcore.domain.text import clean_content
 from agentcore.errors import InvalidInputError
 from dream.errors import InvalidFileError, UnreadableFileError
+from dream.interfaces.exchange.items import UnknownField
 
 MAX_LINE = 32 << 20
 """Longest line of a JSON Lines file, in bytes."""
@@ -180,11 +182,23 @@ class Fields:
     def __init__(self, source: SourceFile, line: int, values: Mapping[str, object]) -> None:
         self._source = source
         self._values = values
+        self._asked: set[str] = set()
         self.line = line
+
+    def unknown(self, *others: str) -> Iterator[UnknownField]:
+        """Yield the fields that nobody asked for, save those named *others*."""
+        known = self._asked.union(others)
+        for name, value in self._values.items():
+            if name not in known and value is not None:
+                yield UnknownField(name, next(iter(get_close_matches(name, sorted(known), 1)), None))
+
+    def _value(self, name: str, default: object = None) -> object:
+        self._asked.add(name)
+        return self._values.get(name, default)
 
     def content(self, name: str) -> str:
         """Return a text that can be stored as content."""
-        value = self._values.get(name)
+        value = self._value(name)
         if value is None:
             raise self.missing(name)
         with self._source.at(self.line):
@@ -206,7 +220,7 @@ class Fields:
 
     def optional_text(self, name: str) -> str | None:
         """Return a text of any length, or None."""
-        value = self._values.get(name)
+        value = self._value(name)
         if value is None or isinstance(value, str):
             return value
         raise self.refusal(name, "a text")
@@ -220,7 +234,7 @@ class Fields:
 
     def instant(self, name: str) -> datetime | None:
         """Return an instant written in RFC 3339 or as seconds since 1970, or None."""
-        value = self._values.get(name)
+        value = self._value(name)
         if value is None:
             return None
         with self._source.at(self.line):
@@ -239,7 +253,7 @@ class Fields:
 
     def fraction(self, name: str, default: float) -> float:
         """Return a number from 0 to 1."""
-        value = self._values.get(name)
+        value = self._value(name)
         if value is None:
             return default
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
@@ -248,25 +262,25 @@ class Fields:
 
     def count(self, name: str, default: int | None = None, *, least: int = 0) -> int:
         """Return a whole number of at least *least*; it must be there unless there is a default."""
-        value = self._values.get(name, default)
+        value = self._value(name, default)
         if isinstance(value, int) and not isinstance(value, bool) and least <= value < 2**63:
             return value
         raise self.refusal(name, f"a whole number from {least} up")
 
     def optional_count(self, name: str) -> int | None:
         """Return a whole number from 0 up, or None if there is none."""
-        return None if self._values.get(name) is None else self.count(name)
+        return None if self._value(name) is None else self.count(name)
 
     def flag(self, name: str, *, default: bool | None = None) -> bool:
         """Return true or false; it must be there unless there is a default."""
-        value = self._values.get(name, default)
+        value = self._value(name, default)
         if isinstance(value, bool):
             return value
         raise self.refusal(name, "true or false")
 
     def strings(self, name: str) -> tuple[str, ...]:
         """Return a list of texts; empty if it is not there."""
-        value = self._values.get(name)
+        value = self._value(name)
         if value is None:
             return ()
         if isinstance(value, list):
@@ -278,7 +292,7 @@ class Fields:
 
     def pairs(self, name: str) -> dict[str, str]:
         """Return an object whose values are texts; empty if it is not there."""
-        value = self._values.get(name)
+        value = self._value(name)
         if value is None:
             return {}
         if isinstance(value, dict):
@@ -297,9 +311,11 @@ class Fields:
             return choices[value]
         raise self.refusal(name, f"one of {', '.join(choices)}")
 
-    def required_choice(self, name: str, choices: Mapping[str, E]) -> E:
-        """Return the member that a text stands for, which must be there."""
+    def required_choice(self, name: str, choices: Mapping[str, E], default: E | None = None) -> E:
+        """Return the member that a text stands for, which must be there unless there is a default."""
         found = self.choice(name, choices)
+        # A member may be false, as the least trust is.
+        found = default if found is None else found
         if found is None:
             raise self.missing(name)
         return found

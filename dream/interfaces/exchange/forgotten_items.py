@@ -58,8 +58,11 @@ class ForgottenItems:
         hashed = [] if unit.tombstones.has_key else [one for one in stones if one.kind is TombstoneKind.ITEM]
         return [Note.FORGOTTEN_WITHOUT_KEY] * len(hashed)
 
-    def among(self, unit: UnitOfWork, items: Sequence[ImportItem]) -> list[bool]:
-        """Tell of each item whether its chain of sources touches what was forgotten here."""
+    def among(self, unit: UnitOfWork, items: Sequence[ImportItem], here: Sequence[bool]) -> list[bool]:
+        """Tell of each item whether its chain of sources touches what was forgotten here.
+
+        What is *here* outlived the forget, and is no such item; but a turn stays when its text is forgotten.
+        """
         erased_at = unit.erasure.at()
         if erased_at is None and not unit.tombstones.any():
             return [False] * len(items)
@@ -68,9 +71,9 @@ class ForgottenItems:
         topics = unit.tombstones.of(TombstoneKind.TOPIC, {one.record.id for one in items if _is_topic(one.record)})
         sessions = unit.tombstones.of(TombstoneKind.SESSION, {_session(item.record) for item in items} - {""})
         barred: list[bool] = []
-        for item in items:
+        for item, is_here in zip(items, here, strict=True):
             session = sessions.get(_session(item.record))
-            is_barred = (
+            is_barred = (not is_here or isinstance(item.record, Turn)) and (
                 not keys.isdisjoint(item.keys)
                 or ("is", _itself(item.record)) in touched
                 or any(("rests on", ref) in touched for ref in _rests_on(item.record))

@@ -1,8 +1,8 @@
 """Imports a file: reads and checks all of it before it writes any, decides what is new, counts what became of it."""
 
 import asyncio
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
@@ -32,7 +32,17 @@ from dream.interfaces.exchange.export import parse_export
 from dream.interfaces.exchange.files import SourceFile
 from dream.interfaces.exchange.forgotten_items import ForgottenItems, kept_origins
 from dream.interfaces.exchange.formats import Format, detect_format
-from dream.interfaces.exchange.items import CursorMark, ImportItem, Note, Parsed, SkippedItem, SkipReason, SourceKeys
+from dream.interfaces.exchange.import_report import ImportReport, Tally
+from dream.interfaces.exchange.items import (
+    CursorMark,
+    ImportItem,
+    Note,
+    Parsed,
+    SkippedItem,
+    SkipReason,
+    SourceKeys,
+    UnknownField,
+)
 from dream.interfaces.exchange.locomo import parse_locomo
 from dream.interfaces.exchange.memory_md import parse_memory_md
 from dream.interfaces.exchange.records import (
@@ -44,79 +54,6 @@ from dream.interfaces.exchange.records import (
     parse_wisp_runs,
 )
 from dream.stores import dream_stores
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportReport:
-    """What an import did, and why it left out what it did.
-
-    Args:
-        path: The file.
-        format: What it was.
-        added: New records, by kind.
-        known: Records that were here already, by kind.
-        skipped: What did not become a record, by kind and reason.
-        notes: What was repaired or left open in records that were taken.
-        sessions: Conversations in the file.
-    """
-
-    path: str
-    format: Format
-    added: Mapping[RecordKind, int]
-    known: Mapping[RecordKind, int]
-    skipped: Mapping[RecordKind, Mapping[SkipReason, int]]
-    notes: Mapping[Note, int]
-    sessions: int
-
-    def document(self) -> dict[str, object]:
-        """Return the report as plain JSON values."""
-        return {
-            "path": self.path,
-            "format": self.format.value,
-            "added": _numbers(self.added),
-            "known": _numbers(self.known),
-            "skipped": {kind.value: _numbers(reasons) for kind, reasons in self.skipped.items()},
-            "notes": _numbers(self.notes),
-            "sessions": self.sessions,
-        }
-
-
-def _numbers(counts: Mapping[RecordKind, int] | Mapping[SkipReason, int] | Mapping[Note, int]) -> dict[str, int]:
-    return {name.value: count for name, count in sorted(counts.items())}
-
-
-@dataclass(slots=True)
-class Tally:
-    """Counts of one import while it runs."""
-
-    added: Counter[RecordKind] = field(default_factory=Counter[RecordKind])
-    known: Counter[RecordKind] = field(default_factory=Counter[RecordKind])
-    skipped: Counter[tuple[RecordKind, SkipReason]] = field(default_factory=Counter[tuple[RecordKind, SkipReason]])
-    notes: Counter[Note] = field(default_factory=Counter[Note])
-    sessions: set[str] = field(default_factory=set[str])
-
-    def update(self, other: "Tally") -> None:
-        """Add what *other* counted."""
-        self.added.update(other.added)
-        self.known.update(other.known)
-        self.skipped.update(other.skipped)
-        self.notes.update(other.notes)
-        self.sessions |= other.sessions
-
-    def report(self, *, path: str, found: Format) -> ImportReport:
-        """Return the report of the whole import."""
-        skipped: dict[RecordKind, dict[SkipReason, int]] = {}
-        for (kind, reason), count in sorted(self.skipped.items()):
-            skipped.setdefault(kind, {})[reason] = count
-        return ImportReport(
-            path=path,
-            format=found,
-            added=dict(self.added),
-            known=dict(self.known),
-            skipped=skipped,
-            notes=dict(self.notes),
-            sessions=len(self.sessions),
-        )
 
 
 @dataclass(slots=True)
@@ -148,6 +85,7 @@ class ImportWriter:
         """Write what is new among *parsed*; return what became of each."""
         tally, self.forgotten = Tally(), self._settled.copy()
         tally.skipped.update((one.kind, one.reason) for one in parsed if isinstance(one, SkippedItem))
+        tally.unknown_fields.update(one for one in parsed if isinstance(one, UnknownField))
         unit.withheld.add([one for one in parsed if isinstance(one, Withheld)])
         tally.notes.update(self.forgotten.set_tombstones(unit, parsed))
         items = [one for one in parsed if isinstance(one, ImportItem) and not _is_document(one)]
@@ -193,12 +131,17 @@ class ImportWriter:
         present = self._present(unit, [item.record for item in items if item.record.id])
         names: set[str] = set()
         fresh: list[ImportItem] = []
-        barred = self.forgotten.among(unit, items)
+
+        def is_here(record: Record, source_key: str) -> bool:
+            return (kind_of(record), record.id) in present if record.id else source_key in imported
+
+        barred = self.forgotten.among(unit, items, [is_here(item.record, item.source_key) for item in items])
         for item, key, is_barred in zip(items, keys, barred, strict=True):
             record, kind = item.record, kind_of(item.record)
-            if key in forgotten or is_barred:
+            is_known = is_here(record, item.source_key)
+            if is_barred or (key in forgotten and not is_known):
                 tally.skipped[kind, SkipReason.FORGOTTEN] += 1
-            elif (kind, record.id) in present if record.id else item.source_key in imported:
+            elif is_known:
                 tally.known[kind] += 1
                 self._recognise(item, imported)
             elif isinstance(record, Skill) and _is_taken(unit, record, names):

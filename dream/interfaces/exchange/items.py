@@ -84,6 +84,14 @@ class SkippedItem:
 
 
 @dataclass(frozen=True, slots=True)
+class UnknownField:
+    """A field of one line that its format does not know, and the one that may have been meant."""
+
+    name: str
+    meant: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CursorMark:
     """A reader that has looked at everything it reads, or (with an id) has still to look at that record."""
 
@@ -92,7 +100,7 @@ class CursorMark:
     reads: Reads | None = None
 
 
-Parsed = ImportItem | SkippedItem | CursorMark | Withheld | Tombstone
+Parsed = ImportItem | SkippedItem | UnknownField | CursorMark | Withheld | Tombstone
 
 
 class SourceKeys:

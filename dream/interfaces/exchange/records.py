@@ -24,7 +24,7 @@ from agentcore.domain.skill import Skill, SkillUse
 from agentcore.domain.subject_time import SubjectTime
 from agentcore.domain.text import clean_category, clean_tags
 from dream.interfaces.exchange.files import Fields, SourceFile
-from dream.interfaces.exchange.items import UNNAMED, ImportItem, SourceKeys
+from dream.interfaces.exchange.items import UNNAMED, ImportItem, SourceKeys, UnknownField
 
 _TRUST = {trust.name.lower(): trust for trust in Trust}
 _KINDS = {kind.value: kind for kind in FeedbackKind}
@@ -32,36 +32,40 @@ _RATINGS = {rating.value: rating for rating in Rating}
 _FAILURES = {category.value: category for category in FailureCategory}
 
 
-def parse_skills(source: SourceFile) -> Iterator[ImportItem]:
+def parse_skills(source: SourceFile) -> Iterator[ImportItem | UnknownField]:
     """Yield the lines as skills; InvalidFileError if one is none."""
     return _items(source, "skills", _skill)
 
 
-def parse_skill_uses(source: SourceFile) -> Iterator[ImportItem]:
+def parse_skill_uses(source: SourceFile) -> Iterator[ImportItem | UnknownField]:
     """Yield the lines as uses of skills; InvalidFileError if one is none."""
     return _items(source, "skill-uses", _skill_use)
 
 
-def parse_feedback(source: SourceFile) -> Iterator[ImportItem]:
+def parse_feedback(source: SourceFile) -> Iterator[ImportItem | UnknownField]:
     """Yield the lines as feedback; InvalidFileError if one is none."""
     return _items(source, "feedback", _feedback)
 
 
-def parse_wisp_runs(source: SourceFile) -> Iterator[ImportItem]:
+def parse_wisp_runs(source: SourceFile) -> Iterator[ImportItem | UnknownField]:
     """Yield the lines as wisp runs; InvalidFileError if one is none."""
     return _items(source, "wisp-runs", _wisp_run)
 
 
-def parse_tool_calls(source: SourceFile) -> Iterator[ImportItem]:
+def parse_tool_calls(source: SourceFile) -> Iterator[ImportItem | UnknownField]:
     """Yield the lines as tool calls; InvalidFileError if one is none."""
     return _items(source, "tool-calls", _tool_call)
 
 
-def _items(source: SourceFile, name: str, build: Callable[[SourceFile, Fields], Record]) -> Iterator[ImportItem]:
+def _items(
+    source: SourceFile, name: str, build: Callable[[SourceFile, Fields], Record]
+) -> Iterator[ImportItem | UnknownField]:
     keys = SourceKeys(name)
     for line, values in source.objects():
-        record = build(source, Fields(source, line, values))
+        fields = Fields(source, line, values)
+        record = build(source, fields)
         yield ImportItem(record=record, source_key=keys.new(*_identity(record, values)), line=line)
+        yield from fields.unknown()
 
 
 def _identity(record: Record, values: Mapping[str, object]) -> tuple[str, ...]:
@@ -81,7 +85,7 @@ def _skill(source: SourceFile, fields: Fields) -> Skill:
         updated_at=fields.instant("updated_at"),
         last_used_at=fields.instant("last_used_at"),
         see_also=tuple(sorted(set(fields.strings("see_also")))),
-        trust=fields.choice("trust", _TRUST) or Trust.STATED,
+        trust=fields.required_choice("trust", _TRUST, Trust.STATED),
     )
 
 
@@ -158,7 +162,7 @@ _LEVELS = {level.value: level for level in Level if level not in CONCLUSIONS}
 """A conclusion has premises, which no line of such a file can name."""
 
 
-def parse_memory_jsonl(source: SourceFile) -> Iterator[ImportItem]:
+def parse_memory_jsonl(source: SourceFile) -> Iterator[ImportItem | UnknownField]:
     """Yield the lines as entries.
 
     Raises:
@@ -166,10 +170,12 @@ def parse_memory_jsonl(source: SourceFile) -> Iterator[ImportItem]:
     """
     keys = SourceKeys("memory-jsonl")
     for line, values in source.objects():
-        entry = _memory(source, Fields(source, line, values))
+        fields = Fields(source, line, values)
+        entry = _memory(source, fields)
         created = values.get("created_at")
         key = keys.new(entry.category, entry.content, str(created), str(entry.subject_time))
         yield ImportItem(record=entry, source_key=key, line=line)
+        yield from fields.unknown()
 
 
 def _memory(source: SourceFile, fields: Fields) -> MemoryEntry:
@@ -190,8 +196,8 @@ def _memory(source: SourceFile, fields: Fields) -> MemoryEntry:
         own_count=fields.count("reinforcement_count", 1, least=1),
         subject_time=_subject_time(source, fields),
         metadata=fields.pairs("metadata"),
-        level=fields.choice("level", _LEVELS) or Level.EXPLICIT,
-        trust=fields.choice("trust", _TRUST) or Trust.STATED,
+        level=fields.required_choice("level", _LEVELS, Level.EXPLICIT),
+        trust=fields.required_choice("trust", _TRUST, Trust.STATED),
         pinned=fields.flag("pinned", default=False),
     )
 

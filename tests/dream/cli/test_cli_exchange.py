@@ -41,6 +41,23 @@ def test_an_import_says_what_came_in_and_what_did_not(cli: CommandLine):
     assert "here already: 127 entries" in cli.good("import", EXAMPLES / "MEMORY.md")
 
 
+def test_fields_that_a_format_does_not_know_are_told_once_with_what_may_be_meant(cli: CommandLine, tmp_path: Path):
+    def lines(name: str, *told: object) -> Path:
+        path = tmp_path / name
+        path.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in told))
+        return path
+
+    memories = lines("m.jsonl", *({"content": f"Ana has {n} cats", "catgory": "a", "level": None} for n in range(3)))
+    out = cli.good("import", memories)
+    assert "3 entries.\n  left out: unknown field 'catgory' in 3 lines: did you mean category?\n" in out
+    chat = {"session": "s", "session_id": "s", "role": "user", "content": "Hi", "name": "ana", "refusal": None}
+    assert "left out" not in cli.good("import", lines("c.jsonl", chat))
+    many = {**chat, "content": "Ho", **{f"{n}!\x1b": n for n in range(7)}}
+    out = cli.good("import", lines("many.jsonl", many))
+    assert (out.count("unknown field '"), "2 more unknown fields" in out, "\x1b" in out) == (5, True, False)
+    assert cli.json("import", memories)["unknown_fields"] == {"catgory": 3}
+
+
 def test_an_import_counts_documents_with_the_rest(cli: CommandLine, tmp_path: Path):
     document = {
         "content": "- Tea",

@@ -41,6 +41,34 @@ async def test_a_text_that_tells_other_days_is_about_these(world: World, text: s
     assert (told and str(told)) == about
 
 
+@pytest.mark.parametrize(
+    ("text", "about", "edited", "then"),
+    [
+        ("The last gas inspection was in 2022.", "2022", "The last gas inspection was in 2023.", "2023"),
+        ("The last gas inspection was in 2022.", "2022-03", "The last gas inspection was in 2023.", "2023"),
+        ("The last gas inspection was in May 2022.", "2022-05", "The last gas inspection was in 2023.", "2023"),
+        ("The last gas inspection was in 2022.", "2022", "The last gas inspection was in May 2023.", "2023-05"),
+        ("The last gas inspection was in 2022.", "2022", "The last gas inspection is over.", None),
+        ("The last gas inspection was in 2022.", "2022", "The last one was in 2023 or in 2024.", None),
+        ("The last gas inspection was in 2022.", "2022", "Gas was last inspected in 2022.", "2022"),
+        ("ガスの点検は2022年です。", "2022", "ガスの点検は2023年です。", "2023"),
+        ("Ana lived in Porto since 2019.", "2019..?", "Ana lived in Porto since 2017.", "2017..?"),
+        ("Ana lived in Porto from 2019 to 2022.", "2019..2022", "Ana lived in Porto from 2019 to 2024.", "2019..2024"),
+        ("Ana lived in Porto from 2019 to 2022.", "2019..2022", "Ana was in Porto in 2021.", "2021"),
+        ("Ana lived in Porto from 2019 to 2022.", "2019..2022", "Ana lived in Porto from 2019 to 2018.", None),
+        ("The locker of Ana has the number 2022.", "2025-05", "The locker of Ana has the number 2023.", "2025-05"),
+        ("The locker of Ana has the number 2022.", None, "The locker of Ana has the number 2023.", None),
+    ],
+)
+async def test_a_text_that_tells_another_year_is_about_that(
+    world: World, text: str, about: str | None, edited: str, then: str | None
+):
+    (entry,) = await world.add(text, subject_time=about)
+    await world.dreams.desk.edit(entry.id, content=edited)
+    told = (await world.get(entry)).subject_time
+    assert (told and str(told)) == then
+
+
 @pytest.mark.parametrize("what", ["edit", "pin", "confirm", "archive"])
 async def test_what_is_done_to_one_entry_is_a_run_that_undo_takes_back(world: World, what: str):
     (tea,) = await world.add(TEA)

@@ -72,6 +72,24 @@ async def test_a_file_of_turns_brings_back_no_redacted_turn_and_no_entry_that_na
     assert report.document()["known"] == {"turn": 1}
 
 
+async def test_what_outlived_a_forget_is_told_as_here_already_though_it_goes_back_to_the_same_turn(desk: Any):
+    said = [{"speaker": "Jon", "dia_id": "D1:1", "text": "I bought a red bicycle. I adopted a parrot named Koko."}]
+    talk = {"speaker_a": "Jon", "speaker_b": "Gina", "session_1_date_time": "1:56 pm on 8 May, 2023"}
+    observed = [["Jon bought a red bicycle.", "D1:1"], ["Jon adopted a parrot named Koko.", "D1:1"]]
+    sample = {"sample_id": "s", "conversation": {**talk, "session_1": said}}
+    path = desk.lines("l.json", [{**sample, "observation": {"session_1_observation": {"Jon": observed}}}])
+    await desk.bring(path)
+    (parrot,) = [one for one in await desk.entries() if "parrot" in one.content]
+    await desk.storage.write(desk.scope, lambda unit: unit.forget(parrot.id))
+    export = desk.folder / "since.jsonl"
+    await export_file(desk.storage, desk.scope, export)
+    for file in (path, export):
+        report = await desk.bring(file)
+        assert (report.added, report.known[RecordKind.ENTRY]) == ({}, 1)
+        assert report.document()["skipped"].get("entry") == ({"forgotten": 1} if file == path else None)
+    assert await desk.contents() == ["Jon bought a red bicycle."]
+
+
 async def test_an_older_export_brings_nothing_of_an_erased_scope_back(desk: Any, other_desk: Any):
     """In its own scope; what another scope holds is untouched."""
     turns = [a_turn("t1", scope=desk.scope, content="I am ill.")]

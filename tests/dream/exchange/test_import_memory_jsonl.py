@@ -7,6 +7,7 @@ from exchange_desk import Desk
 
 from agentcore.domain import Level, RecordKind, SubjectTime, Trust
 from dream.errors import InvalidFileError
+from dream.interfaces.exchange import Format
 
 
 async def test_every_field_of_a_line_reaches_the_entry(desk: Desk) -> None:
@@ -46,6 +47,16 @@ async def test_content_alone_is_enough(desk: Desk) -> None:
     (entry,) = await desk.entries()
     assert (entry.category, entry.base, entry.own_count, entry.trust) == ("general", 0.5, 1, Trust.STATED)
     assert {entry.created_at, entry.last_seen_at} == {desk.clock.now()}
+
+
+@pytest.mark.parametrize("trust", Trust)
+async def test_how_far_a_line_is_trusted_stands_as_the_file_says(desk: Desk, trust: Trust) -> None:
+    told = {"content": "Ana likes tea.", "trust": trust.name.lower()}
+    await desk.bring(desk.lines("memory.jsonl", told))
+    await desk.bring(desk.lines("skills.jsonl", {**told, "name": "tea"}), file_format=Format.SKILLS)
+    (entry,) = await desk.entries()
+    skill = await desk.storage.read(desk.scope, lambda view: view.skills.named("tea"))
+    assert (entry.trust, skill.trust) == (trust, trust)
 
 
 @pytest.mark.parametrize(("given", "read"), [("2014..", "2014..?"), ("..2014", "?..2014"), ("2014", "2014")])

@@ -26,7 +26,8 @@ from dream.interfaces.cli.errors import MissingExamplesError, OccupiedFolderErro
 from dream.interfaces.cli.live import live_status
 from dream.interfaces.cli.render.demonstration import Arrival, Demonstration, Look, arrival_lines, demonstration_lines
 from dream.interfaces.cli.session import Access, CliSession, CommandSession
-from dream.interfaces.exchange.importer import ImportReport, import_file
+from dream.interfaces.exchange.import_report import ImportReport
+from dream.interfaces.exchange.importer import import_file
 
 FILES = (
     "conversation.jsonl",

@@ -23,7 +23,7 @@ from dream.interfaces.cli.render.reports import asked_about, passes_lines, quest
 from dream.interfaces.cli.render.text import Line, Lines, Tone, counted, encodable, paragraph, table, when
 from dream.interfaces.cli.render.usage import forecast_lines, usage_lines
 from dream.interfaces.cli.session import CommandSession
-from dream.interfaces.exchange.importer import ImportReport
+from dream.interfaces.exchange.import_report import ImportReport
 
 _SHOWN_CLUSTERS = 3
 

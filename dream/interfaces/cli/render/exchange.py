@@ -3,11 +3,16 @@
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
+from typing import Final
 
 from agentcore.domain.records import RECORD_TYPES, RecordKind
-from dream.interfaces.cli.render.text import Line, Lines, Tone, counted, one_line, paragraph
+from dream.interfaces.cli.render.text import Line, Lines, Tone, clip, counted, one_line, paragraph
 from dream.interfaces.cli.session import CommandSession
-from dream.interfaces.exchange.importer import ImportReport
+from dream.interfaces.exchange.import_report import ImportReport
+
+_FIELDS: Final = 5
+"""Unknown fields that are named; the others are counted."""
+_NAME: Final = 40
 
 
 def import_lines(session: CommandSession, report: ImportReport) -> Lines:
@@ -24,6 +29,15 @@ def import_lines(session: CommandSession, report: ImportReport) -> Lines:
     if report.notes:
         text = ", ".join(f"{count:,} {_words(note)}" for note, count in sorted(report.notes.items()))
         yield from paragraph(text, width, first="  taken with: ", tone=Tone.WARNING)
+
+    told = [
+        f"unknown field {clip(field.name, _NAME)!r} in {counted(count, 'line')}"
+        + (f": did you mean {field.meant}?" if field.meant else "")
+        for field, count in report.unknown_fields.items()
+    ]
+    more = [f"{len(told) - _FIELDS:,} more unknown fields"] if len(told) > _FIELDS else []
+    for text in (*told[:_FIELDS], *more):
+        yield from paragraph(text, width, first="  left out: ", tone=Tone.WARNING)
 
 
 def _words(code: StrEnum) -> str:
