@@ -121,7 +121,7 @@ class DirectiveEdits:
         await self.get(name)
         edits = self.edits
         values = (await edits.read()).values
-        library = library_of(edits.parts.data_dir, edits.options_with({**values, f"{_OPTION}.{name}": text}))
+        library = library_of(edits.parts.data_dir, edits.options_with(values, {f"{_OPTION}.{name}": text}))
         directive = (await asyncio.to_thread(library.read, [name]))[name]
         return CheckedDirective(
             finding=standing(directive, library.known[name]),

@@ -10,7 +10,7 @@ from agentcore.domain.scope import Scope
 from agentcore.errors import InvalidOptionsError
 from agentcore.stores.acting import acting
 from dream.domain.edited_options import EditedOptions, Value
-from dream.options.levels import OptionLevels, is_said
+from dream.options.levels import OptionLevels, in_words, is_said
 from dream.options.sources import SECTION
 from dream.passes import library_of, require_names
 from dream.stores import dream_stores
@@ -92,6 +92,10 @@ class OptionEdits:
         """Return what is edited, and the latest edits."""
         return await self.parts.storage.read(self.scope, lambda view: dream_stores(view).edited_options.mine())
 
+    def refused(self, edited: EditedOptions) -> dict[str, str]:
+        """Return what of it is not possible any more, such as since the settings file changed, and why, by path."""
+        return in_words(self.levels.judged(self.scope, edited.values)[1])
+
     async def edit(
         self,
         said: Mapping[str, object],
@@ -126,7 +130,7 @@ class OptionEdits:
                     raise InvalidOptionsError(field=f"{SECTION}.{path}", value=None, allowed=remedy)
             return edited.with_edits(wanted, at=now, actor=actor)
 
-        return await self._write(change)
+        return await self._write(change, said)
 
     async def undo(self, number: int) -> EditedOptions:
         """Take an edit back: the option is again what it was before.
@@ -138,22 +142,30 @@ class OptionEdits:
         now, actor = self.parts.clock.now(), str(acting().actor)
         return await self._write(lambda edited: edited.undone(number, at=now, actor=actor))
 
-    def options_with(self, values: Mapping[str, object]) -> DreamOptions:
+    def options_with(self, values: Mapping[str, object], said: Mapping[str, object] | None = None) -> DreamOptions:
         """Return the options of the scope as they would be if this was edited, and nothing else.
+
+        Args:
+            values: What was edited before; what of it is not possible any more is left out.
+            said: What is edited beside it.
 
         Raises:
             InvalidOptionsError: an option cannot have its value.
             ExceptionGroup: several are.
         """
-        return self.levels.with_edits(self.scope, values)
+        possible, _ = self.levels.judged(self.scope, values)
+        return self.levels.with_edits(self.scope, {**possible, **(said or {})})
 
-    async def _write(self, change: Callable[[EditedOptions], EditedOptions]) -> EditedOptions:
+    async def _write(
+        self, change: Callable[[EditedOptions], EditedOptions], said: Collection[str] = ()
+    ) -> EditedOptions:
         known = {scope: values for scope, values in self.levels.edited.items() if scope != self.scope}
 
         def write(unit: UnitOfWork) -> EditedOptions:
             books = dream_stores(unit)
-            made = change(books.edited_options.mine())
-            self._require_usable(made.values)
+            before = books.edited_options.mine()
+            made = change(before)
+            self._require_usable(made.values, before.values, said)
             books.edited_options.save(made)
             unit.activity.notify()
             return made
@@ -173,7 +185,17 @@ class OptionEdits:
             if remedy is not None:
                 raise InvalidOptionsError(field=f"{SECTION}.{path}"[:_LONGEST_PATH], value=value, allowed=remedy)
 
-    def _require_usable(self, values: Mapping[str, object]) -> None:
-        options = self.options_with(values)
+    def _require_usable(
+        self, values: Mapping[str, object], before: Mapping[str, object], said: Collection[str]
+    ) -> None:
+        # What was void before, for the file changed since, is no reason to refuse what is said now.
+        _, void = self.levels.judged(self.scope, before)
+        left = {path for path in void if path not in said and before[path] == values.get(path)}
+        options = self.levels.with_edits(
+            self.scope, {path: value for path, value in values.items() if path not in left}
+        )
         require_names(options)
         library_of(self.parts.data_dir, options).read(options.directive_texts)
+        for path, error in self.levels.judged(self.scope, values)[1].items():
+            if path not in left:
+                raise error

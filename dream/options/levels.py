@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
@@ -212,15 +213,19 @@ class OptionLevels:
         self._installed: frozenset[str] = frozenset()
         self._told = tuple(levels)
         self._edited: dict[Scope, Mapping[str, object]] = {}
+        self._refused: dict[Scope, Mapping[str, str]] = {}
         self._outdated: list[DreamOptions] = []
         self.edition = 0
         """Grows whenever an admin's edits are followed anew."""
-        self._arrange(())
+        self._arrange({})
 
-    def _arrange(self, edited: Sequence[ScopeLevel]) -> None:
+    def _arrange(self, edited: Mapping[Scope, Mapping[str, object]]) -> None:
         # The order is stable: of equally narrow levels the one that was said later wins.
-        levels = tuple(sorted((*self._told, *edited), key=lambda level: level.pattern.narrowness))
-        self._alone = tuple(level.applied(self._host) for level in levels)
+        found = [(level, level.applied(self._host)) for level in self._told]
+        # What an admin says may need what a wider level says: an option of its trigger does.
+        found += [(of_admin(scope, values), self.with_edits(scope, values)) for scope, values in edited.items()]
+        found.sort(key=lambda one: one[0].pattern.narrowness)
+        levels, self._alone = tuple(level for level, _ in found), tuple(alone for _, alone in found)
         # In one assignment, because transactions ask for options on threads of their own.
         self._arranged = levels, dict[tuple[int, ...], DreamOptions]({(): self._host})
 
@@ -270,6 +275,11 @@ class OptionLevels:
         """What admins say, by scope and path, as it was followed last."""
         return self._edited
 
+    @property
+    def refused_edits(self) -> Mapping[Scope, Mapping[str, str]]:
+        """What admins say and is not possible any more: why, by scope and path."""
+        return self._refused
+
     def follow(self, edited: Mapping[Scope, Mapping[str, object]]) -> None:
         """Go by what admins say from now on; what is not possible any more is logged and left out.
 
@@ -279,20 +289,39 @@ class OptionLevels:
         if edited == self._edited:
             return
         self._edited = dict(edited)
-        possible: list[ScopeLevel] = []
-        for scope, values in edited.items():
-            level = of_admin(scope, values)
-            try:
-                self.with_edits(scope, values)
-                level.applied(self._host)
-            except (AgentcoreError, ExceptionGroup) as error:
-                _log.warning("edited_options_refused scope=%s", scope, extra={"scope": str(scope), "error": str(error)})
-            else:
-                possible.append(level)
+        judged = {scope: self.judged(scope, values) for scope, values in edited.items()}
+        self._refused = {scope: in_words(refused) for scope, (_, refused) in judged.items() if refused}
+        for scope, refused in self._refused.items():
+            for path, error in refused.items():
+                told = {"scope": str(scope), "option": path, "error": error}
+                _log.warning("edited_options_refused scope=%s option=%s", scope, path, extra=told)
         # Others tell options apart by their identity: what was in force stays, so that nothing new takes its place.
         self._outdated += self._arranged[1].values()
-        self._arrange(possible)
+        self._arrange({scope: possible for scope, (possible, _) in judged.items()})
         self.edition += 1
+
+    def judged(
+        self, scope: Scope, values: Mapping[str, object]
+    ) -> tuple[Mapping[str, object], Mapping[str, Exception]]:
+        """Return which edits of a scope are possible, and why the others are not.
+
+        All are tried at once, then those of each section, then each alone, twice: one may need another.
+        """
+        possible: dict[str, object] = {}
+        refused: dict[str, Exception] = {}
+        paths = sorted(values, key=lambda path: (path.rpartition(".")[0], path))
+        sections = [list(found) for _, found in groupby(paths, lambda path: path.rpartition(".")[0])]
+        for group in (paths, *sections, *([path] for path in paths * 2)):
+            tried = {path: values[path] for path in group if path not in possible}
+            try:
+                self.with_edits(scope, {**possible, **tried})
+            except (AgentcoreError, ExceptionGroup) as error:
+                refused |= dict.fromkeys(tried, error)
+            else:
+                possible |= tried
+            if len(possible) == len(values):
+                break
+        return possible, {path: error for path, error in refused.items() if path not in possible}
 
     def with_edits(self, scope: Scope, values: Mapping[str, object]) -> DreamOptions:
         """Return the options of a scope as they would be if an admin said this of it, and nothing else.
@@ -335,7 +364,12 @@ class OptionLevels:
             >>> OptionLevels(DreamOptions()).unasked_models()
             ''
         """
-        said = [("", self._host), *zip((f" of {one.pattern}" for one in self.levels), self._alone, strict=True)]
+        told = [
+            (f" of {level.pattern}", alone)
+            for level, alone in zip(self.levels, self._alone, strict=True)
+            if level.source is not OptionSource.ADMIN or level.source_of("model.name")
+        ]
+        said = [("", self._host), *told]
         usual = self._host.model.name
         named = [
             f"{one.model.name!r}{whose}"
@@ -389,6 +423,14 @@ class OptionLevels:
         if source is not None or known is None:
             return EffectiveOption(name, value, source or level.source, str(level.pattern))
         return known
+
+
+def in_words(refused: Mapping[str, Exception]) -> dict[str, str]:
+    """Return why each edit is not possible, as people read it."""
+    return {
+        path: " ".join(map(str, error.exceptions)) if isinstance(error, ExceptionGroup) else str(error)
+        for path, error in refused.items()
+    }
 
 
 def is_said(path: str, said: Collection[str]) -> bool:

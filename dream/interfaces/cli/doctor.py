@@ -67,6 +67,8 @@ async def examine(session: CommandSession, scopes: Sequence[Scope] | None = None
     yield settings
     if settings.verdict is FindingLevel.WRONG:
         return
+    for finding in _refused_edits(session):
+        yield finding
     if session.workspace is not None:
         yield await asyncio.to_thread(_workspace, session.workspace)
     if not session.has_database:
@@ -150,10 +152,18 @@ async def _records(host: Host, scope: Scope) -> AsyncGenerator[Finding]:
 
 async def _each(host: Host, scopes: Sequence[Scope]) -> AsyncGenerator[Finding]:
     """Yield what is not as it should be in each scope, and how many were looked at."""
+    found: dict[Finding, list[str]] = {}
     for scope in scopes:
         async for finding in _records(host, scope):
             if finding.verdict is not FindingLevel.FINE:
-                yield replace(finding, subject=f"{scope} {finding.subject}")
+                found.setdefault(finding, []).append(str(scope))
+    for finding, where in found.items():
+        if len(where) == 1:
+            yield replace(finding, subject=f"{where[0]} {finding.subject}")
+        else:
+            more = f" and {len(where) - _SHOWN:,} more" if len(where) > _SHOWN else ""
+            told = f"in {len(where):,} scopes ({', '.join(where[:_SHOWN])}{more}): {finding.detail}"
+            yield replace(finding, detail=told)
     yield Finding("scopes", FindingLevel.FINE, f"{len(scopes):,} were looked at")
 
 
@@ -212,6 +222,15 @@ def _settings(session: CommandSession) -> Finding:
         return Finding("settings", FindingLevel.NOTE, told, remedy)
     said = sum(one.source is not OptionSource.DEFAULT for one in found)
     return Finding("settings", FindingLevel.FINE, f"{said:,} of {len(found):,} options are not the defaults")
+
+
+def _refused_edits(session: CommandSession) -> list[Finding]:
+    remedy = "say it anew or leave it to the file, in Settings on the page or by PATCH /options"
+    return [
+        Finding("edits", FindingLevel.NOTE, f"left out of {scope}: {path}. {error.rstrip('.')}", remedy)
+        for scope, refused in session.levels().refused_edits.items()
+        for path, error in refused.items()
+    ]
 
 
 def _hosts(session: CommandSession, found: Sequence[HostRecord]) -> Finding:

@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request, Response
 
 from agentcore.errors import StaleVersionError
+from dream.cycle.option_edits import OptionEdits
 from dream.domain.edited_options import EditedOptions
 from dream.interfaces.rest.bodies import DirectiveText, OptionChanges
 from dream.interfaces.rest.configuration_shapes import (
@@ -29,7 +30,8 @@ DirectiveName = Annotated[str, Path(min_length=1, max_length=64, description="Th
 @router.get("/options/edits", responses=answers(OptionEditsResponse, ETag=_VERSION))
 async def list_option_edits(call: Administering) -> Response:
     """Return what admins edited of the options of the scope, and the latest edits with their authors."""
-    return _edits(await call.services.dreams.option_edits.read())
+    edits = call.services.dreams.option_edits
+    return _told(edits, await edits.read())
 
 
 @router.patch("/options", responses=answers(OptionEditsResponse, says="Changed.", ETag=_VERSION))
@@ -48,7 +50,7 @@ async def edit_options(
             raise StaleVersionError(kind="options", record_id=f"of the scope{edited.last_on()}")
 
     async def work() -> Response:
-        return _edits(await edits.edit(body.said, leave=body.leave, check=check))
+        return _told(edits, await edits.edit(body.said, leave=body.leave, check=check))
 
     return await _once(request, call, key, work, lambda: list_option_edits(call))
 
@@ -58,9 +60,10 @@ async def undo_option_edit(
     request: Request, call: Administering, number: EditNumber, key: IdempotencyKey = None
 ) -> Response:
     """Take one edit back, if the option was not edited since; that is an edit too."""
+    edits = call.services.dreams.option_edits
 
     async def work() -> Response:
-        return _edits(await call.services.dreams.option_edits.undo(number))
+        return _told(edits, await edits.undo(number))
 
     return await _once(request, call, key, work, lambda: list_option_edits(call))
 
@@ -119,8 +122,13 @@ async def reset_directive(
     return await _once(request, call, key, work, lambda: get_directive(call, name))
 
 
-def _edits(edited: EditedOptions) -> Response:
-    told = {"version": edited.version, "said": edited.values, "edits": [one.to_json() for one in edited.edits]}
+def _told(edits: OptionEdits, edited: EditedOptions) -> Response:
+    told = {
+        "version": edited.version,
+        "said": edited.values,
+        "refused": edits.refused(edited),
+        "edits": [one.to_json() for one in edited.edits],
+    }
     return reply(told, headers={"ETag": etag(edited.version)})
 
 

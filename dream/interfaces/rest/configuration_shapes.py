@@ -7,10 +7,11 @@ from dream.interfaces.rest.shapes import ResponseBody
 
 
 class OptionEditsResponse(ResponseBody):
-    """What admins edited of the options of the scope: the values by path, and the latest edits, the newest last."""
+    """What admins edited of the options of the scope: values by path, what of it is void and why, the latest edits."""
 
     version: int
     said: dict[str, Any]
+    refused: dict[str, str]
     edits: list[dict[str, Any]]
 
 

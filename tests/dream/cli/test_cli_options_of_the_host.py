@@ -147,3 +147,21 @@ def test_the_doctor_names_a_table_that_nobody_reads(cli: CommandLine):
     (cli.data / "agentcore.toml").write_text("[memori]\nfloor = 0.2\n", "utf-8")
     assert cli("doctor").code == 1
     assert "there is no table [memori]; write [memory]" in examined(cli)["settings"]
+
+
+def test_what_the_file_makes_void_of_an_admins_edits_is_told_by_the_command_and_the_doctor(cli: CommandLine):
+    async def edited() -> None:
+        builder = AgentHostBuilder(cli.data).with_memory().with_dreaming(in_background=False)
+        async with builder.build() as host:
+            await host.dreams.option_edits.edit({"alarm_after": 5, "schedule.trigger.min_new": 3})
+
+    file = cli.data / "agentcore.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('[scopes."*/*/*".dreaming]\npreset = "peer"\n')
+    asyncio.run(edited())
+    assert told(cli, "schedule.trigger.min_new") == (3, "admin")
+    file.write_text("")
+    shown = cli("config", "show")
+    assert "What an admin said of schedule.trigger.min_new is left out" in " ".join(shown.err.split())
+    assert told(cli, "alarm_after") == (5, "admin")
+    assert examined(cli)["edits"].startswith("left out of default/agent/agent: schedule.trigger.min_new. ")

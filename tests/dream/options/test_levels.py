@@ -197,6 +197,40 @@ def test_a_value_is_that_of_the_narrowest_level_that_says_it(said: list[tuple[st
         assert getattr(levels.of(REX), name) == wanted[0]
 
 
+_EDITS: dict[str, tuple[object, ...]] = {
+    "schedule.trigger.kind": ("interval", "threshold", "heartbeat", "any_of"),
+    "schedule.trigger.triggers": ([{"kind": "idle"}],),
+    "schedule.trigger.every": ("1h", "6h"),
+    "schedule.trigger.beat": ("2h",),
+    "schedule.trigger.min_new": (3, 0),
+    "alarm_after": (5, 0),
+}
+_TRIGGERS = st.sampled_from([{}, {"kind": "threshold"}, {"kind": "interval"}, {"kind": "heartbeat", "every": "3h"}])
+
+
+@given(
+    st.sampled_from([None, *Preset]),
+    _TRIGGERS,
+    st.fixed_dictionaries({}, optional={path: st.sampled_from(values) for path, values in _EDITS.items()}),
+)
+def test_of_what_an_admin_says_each_edit_is_in_force_or_void_by_itself_with_its_reason(
+    preset: Preset | None, trigger: dict[str, Any], edits: dict[str, Any]
+):
+    levels = OptionLevels(DreamOptions(), levels=[level("acme/*/*", {"schedule": {"trigger": trigger}}, preset)])
+    levels.follow({REX: edits})
+    refused = levels.refused_edits.get(REX, {})
+    left = {path: value for path, value in edits.items() if path not in refused}
+    assert levels.of(REX) == levels.with_edits(REX, left)
+    assert {one.name for one in levels.effective(REX) if one.source is OptionSource.ADMIN} >= {*left} & {
+        "alarm_after",
+        "schedule.trigger.min_new",
+    }
+    assert ("alarm_after" in refused) is (edits.get("alarm_after") == 0)
+    for path in refused:
+        with pytest.raises((InvalidOptionsError, ExceptionGroup)):
+            levels.with_edits(REX, {**left, path: edits[path]})
+
+
 @pytest.mark.parametrize("preset", list(Preset))
 def test_a_preset_named_in_a_file_says_all_that_it_says_in_code(tmp_path: Path, preset: Preset):
     (tmp_path / "agentcore.toml").write_text(f'[dreaming]\npreset = "{preset}"\n')

@@ -79,7 +79,36 @@ async def test_what_is_not_possible_is_refused_in_one_sentence_and_changes_nothi
         answer = await server.client.patch(OPTIONS, json={"said": {"lease": "90s", **said}})
         assert answer.status_code in {404, 422}, answer.text
         assert why in answer.json()["detail"]
-        assert (await server.client.get(EDITS)).json() == {"version": 0, "said": {}, "edits": []}
+        assert (await server.client.get(EDITS)).json() == {"version": 0, "said": {}, "refused": {}, "edits": []}
+
+
+async def test_an_edit_is_judged_over_the_tables_of_its_scope_and_what_the_file_makes_void_voids_nothing_else(
+    tmp_path: Path,
+):
+    scope, file = {"scope": "acme/rex/ana"}, tmp_path / "agentcore.toml"
+    file.write_text('[scopes."acme/*/*".dreaming]\npreset = "peer"\n')
+    async with served(tmp_path) as server:
+        said = {"alarm_after": 5, "schedule.trigger.min_new": 3}
+        changed = await server.client.patch(OPTIONS, params=scope, json={"said": said})
+        assert (changed.status_code, changed.json()["refused"]) == (200, {})
+        for name, value in said.items():
+            told = await in_force(server, name, **scope)
+            assert (told["value"], told["source"]) == (value, "admin")
+        await server.host.tokens.revoke("everything")
+    file.write_text("")
+    async with served(tmp_path) as server:
+        changed = await server.client.patch(OPTIONS, params=scope, json={"said": {"lease": "90s"}})
+        assert changed.status_code == 200, changed.text
+        (refused,) = changed.json()["refused"].items()
+        assert refused[0] == "schedule.trigger.min_new"
+        assert "none of that name" in refused[1]
+        for name in ("alarm_after", "lease"):
+            assert (await in_force(server, name, **scope))["source"] == "admin"
+        again = await server.client.patch(OPTIONS, params=scope, json={"said": {"schedule.trigger.min_new": 3}})
+        assert again.status_code == 422
+        assert (await server.client.get(DIRECTIVES, params=scope)).status_code == 200
+        await server.client.patch(OPTIONS, params=scope, json={"leave": ["schedule.trigger.min_new"]})
+        assert (await server.client.get(EDITS, params=scope)).json()["refused"] == {}
 
 
 async def test_code_stands_above_what_an_admin_said_before(tmp_path: Path):

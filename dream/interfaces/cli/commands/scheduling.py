@@ -45,17 +45,21 @@ def show(
         [one for one in found if not changed or one.source is not OptionSource.DEFAULT] for found in (options, parts)
     )
     unasked = levels.unasked_models() if session.chat() is None else ""
+    refused = levels.refused_edits.get(session.scope, {})
     session.screen.show(
         lambda: {
             "scope": str(session.scope),
             "host": followed_json(left),
             "options": [one.to_json() for one in shown],
             "parts": [one.to_json() for one in shown_parts],
+            "refused_edits": refused,
         },
         lambda: [
             *followed_lines(session, left),
             *option_lines(session, [*shown, *shown_parts], of=len(options) + len(parts)),
         ],
     )
+    for path, error in refused.items():
+        session.screen.warn(f"What an admin said of {path} is left out. {error}")
     if unasked:
         session.screen.warn(unasked)
