@@ -16,6 +16,9 @@ E = TypeVar("E", bound=StrEnum)
 MAX_NAME = 256
 """Longest name of a session, skill, speaker or wisp, in characters."""
 
+_JUDGED = (1900, 3000)
+"""Years that a dream can judge by: what is years before or after them is on the calendar, too."""
+
 
 def clean_text(field: str, text: object, *, most: int = MAX_CONTENT) -> str:
     """Return *text* stripped, if it can be stored as the *field* of a record, with *most* characters at most.
@@ -34,8 +37,8 @@ def clean_text(field: str, text: object, *, most: int = MAX_CONTENT) -> str:
     return clean_content(text, most=most)
 
 
-def clean_name(field: str, text: object) -> str:
-    """Return *text* stripped, if it can name something: one line of at most 256 characters.
+def clean_name(field: str, text: object, *, most: int = MAX_NAME) -> str:
+    """Return *text* stripped, if it can name something: one line of at most *most* characters.
 
     Raises:
         InvalidContentError: it is no text, blank, too long, or holds a control character.
@@ -45,8 +48,8 @@ def clean_name(field: str, text: object) -> str:
         's1'
     """
     name = clean_text(field, text)
-    if len(name) > MAX_NAME:
-        raise InvalidContentError(field=field, problem=f"it has {len(name):,} characters; give at most {MAX_NAME}")
+    if len(name) > most:
+        raise InvalidContentError(field=field, problem=f"it has {len(name):,} characters; give at most {most}")
     if not name.isprintable():
         raise InvalidContentError(field=field, problem="it holds a line break or a control character; remove it")
     return name
@@ -89,6 +92,19 @@ def clean_instant(instant: object) -> datetime | None:
         raise InvalidContentError(field="instant", problem=f"it is {type(instant).__name__}; give an aware datetime")
     to_micros(instant)
     return instant.astimezone(UTC)
+
+
+def clean_as_of(instant: object) -> datetime | None:
+    """Return an instant to judge by in UTC, None staying None.
+
+    Raises:
+        InvalidContentError: it is none, or lies so far away that no time before or after it can be counted.
+    """
+    as_of = clean_instant(instant)
+    if as_of is not None and not _JUDGED[0] <= as_of.year < _JUDGED[1]:
+        problem = f"{as_of.isoformat()} is too far away to judge by; give one from {_JUDGED[0]} to {_JUDGED[1] - 1}"
+        raise InvalidContentError(field="instant", problem=problem)
+    return as_of
 
 
 def clean_importance(value: object) -> float:

@@ -122,8 +122,4 @@ def _found(view: ReadView, topic: str) -> OffLimitsTopic:
 
 
 def _clean(words: object) -> str:
-    named = clean_name("off-limits topic", words)
-    if len(named) > LONGEST_TOPIC:
-        problem = f"it has {len(named)} characters; name the topic in at most {LONGEST_TOPIC}"
-        raise InvalidContentError(field="off-limits topic", problem=problem)
-    return named
+    return clean_name("off-limits topic", words, most=LONGEST_TOPIC)

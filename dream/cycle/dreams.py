@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agentcore.domain.capability import Capability
 from agentcore.domain.scope import Scope
-from agentcore.hosting.checks import clean_instant
+from agentcore.hosting.checks import clean_as_of
 from dream.cycle.forecast import Forecaster
 from dream.cycle.listeners import DreamListeners
 from dream.cycle.on_demand import make_plan_service, make_review_service, make_undo_service, make_verification
@@ -276,7 +276,7 @@ class Dreams(DreamRecords):
         report = await runner.run(
             self._scope,
             passes=passes,
-            now=clean_instant(now),
+            now=clean_as_of(now),
             gone_on=gone_on,
             booking=booking,
             on_pass=on_pass,
@@ -292,7 +292,7 @@ class Dreams(DreamRecords):
         The plan itself is kept, so that `run(plan=plan.plan_id)` can apply it. What a pass would only propose is shown
         as a change too: to apply a plan is to approve it.
         """
-        return await (await self._plan_service()).make(self._scope, passes=passes, now=clean_instant(now))
+        return await (await self._plan_service()).make(self._scope, passes=passes, now=clean_as_of(now))
 
     async def forecast(
         self, *, passes: Collection[str] | None = None, now: datetime | None = None
@@ -310,7 +310,7 @@ class Dreams(DreamRecords):
             UnknownPassError: a pass was named that does not exist.
             InvalidContentError: *now* has no time zone.
         """
-        as_of = clean_instant(now) or self._parts.clock.now()
+        as_of = clean_as_of(now) or self._parts.clock.now()
         forecaster = Forecaster(parts=self._parts, options=self._options, scope=self._scope, as_of=as_of)
         model_passes = await asyncio.to_thread(self._runner.model_passes, passes)
         return await forecaster.of_all(model_passes)

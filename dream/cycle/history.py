@@ -64,13 +64,20 @@ class EntryHistory:
 
 
 def read_entry_history(view: ReadView, entry_id: str) -> EntryHistory:
-    """Return the history of the entry *entry_id*."""
+    """Return the history of the entry *entry_id*, or what the journal holds of one that is gone.
+
+    Raises:
+        UnknownRecordError: there is no such entry, and nothing is known of one.
+    """
     entry = view.entries.get(entry_id)
     ancestors = _ancestors(view, entry) if entry else []
     family = [entry, *ancestors] if entry else []
     turn_ids = {ref.id for member in family for ref in member.sources if ref.kind is SourceKind.TURN}
     turns = sorted(view.turns.get_many(turn_ids), key=lambda turn: (turn.occurred_at, turn.id))
     rows = tuple(dream_stores(view).journal.of_record(entry_id))
+    descendants = tuple(view.entries.derived_from(SourceKind.ENTRY.value, entry_id))
+    if entry is None and not (rows or descendants):
+        raise UnknownRecordError(kind="entry", value=entry_id)
     return EntryHistory(
         entry_id=entry_id,
         entry=entry,
@@ -79,7 +86,7 @@ def read_entry_history(view: ReadView, entry_id: str) -> EntryHistory:
         asked_by=dream_stores(view).runs.actors({row.run_id for row in rows}),
         ancestors=tuple(ancestors),
         turns=tuple(turns),
-        descendants=tuple(view.entries.derived_from(SourceKind.ENTRY.value, entry_id)),
+        descendants=descendants,
     )
 
 

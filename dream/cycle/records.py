@@ -282,7 +282,11 @@ class DreamRecords:
         return await self._parts.storage.read(self._scope, find)
 
     async def why(self, entry_id: str) -> EntryHistory:
-        """Return an entry's history: what happened to it and why, and where it came from, down to the turn."""
+        """Return an entry's history: what happened to it and why, and where it came from, down to the turn.
+
+        Raises:
+            UnknownRecordError: there is no such entry, and nothing is known of one.
+        """
         return await self._parts.storage.read(self._scope, lambda view: read_entry_history(view, entry_id))
 
     async def promotion(self, entry_id: str | None = None, *, limit: int = 10) -> PromotionStanding:

@@ -437,6 +437,8 @@ def _marks_against(unit: UnitOfWork, retired: MemoryEntry) -> list[str]:
 
 def _revival(view: ReadView, entry_id: str) -> tuple[MemoryEntry, MemoryEntry]:
     entry = view.entries.get(entry_id)
+    if view.tombstones.touched([SourceRef(SourceKind.ENTRY, entry_id)]):
+        raise InvalidContentError(field="entry", problem=f"{entry_id[:80]} was forgotten; nothing brings it back")
     if entry is None:
         raise UnknownRecordError(kind="entry", value=entry_id)
     if entry.is_active:

@@ -136,7 +136,7 @@ class Refused(StrEnum):
     VERBATIM_CAP = "verbatim_cap"
     """As much as a dream may keep word for word was kept already; a later run keeps it."""
     VERIFIER_UNRELIABLE = "verifier_unreliable"
-    """The second reading accepted what is false, or denied what is true; it waits for another one."""
+    """The second reading was out of shape, accepted what is false, or denied what is true; it waits for another one."""
     UNANSWERED = "unanswered"
     """A further question about it could not be asked; it waits with its answers, and the next run asks that one."""
     WAITED_TOO_LONG = "waited_too_long"

@@ -319,7 +319,7 @@ def _waiting(view: ReadView) -> Finding:
 
 
 _UNRELIABLE: Final = (
-    "the reader let pass what is false or stopped what is true, so it decides nothing: measure it with "
+    "the reader answered out of shape or was wrong about what is known, so it decides nothing: measure it with "
     "`dream doctor --model`, name a better one in dreaming.model.verifier, or set dreaming.verification to `off` or "
     "`strict`"
 )

@@ -198,6 +198,8 @@ class CommandSession:
     def require_folder(self, access: Access = Access.LOOK, *, one_scope: bool = False) -> None:
         """Refuse a data directory that was named and does not exist, unless it is made: most likely it is mistyped.
 
+        The environment names one as the command line does.
+
         Args:
             access: What is done to the memory.
             one_scope: Whether a pattern is refused, too.
@@ -208,7 +210,7 @@ class CommandSession:
         """
         if one_scope:
             self.require_one_scope()
-        is_named = self.is_data_given and self.url is None
+        is_named = (self.is_data_given or DATA_VARIABLE in os.environ) and self.url is None
         if access is not Access.CREATE and is_named and not self.data_dir.exists():
             raise MissingFolderError(path=str(self.data_dir))
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from agentcore.domain.access import Right
 from agentcore.domain.capability import Capability
 from agentcore.domain.memory import Trust
+from agentcore.errors import UnknownRecordError
 from dream.interfaces.dream_shapes import related_json
 from dream.interfaces.mcp.offered import OfferedTool, ToolContext, call_of
 
@@ -179,10 +180,10 @@ async def my_stats(ctx: ToolContext) -> ToolOutput:
 async def why(ctx: ToolContext, id: EntryId) -> ProvenanceOutput:  # noqa: A002 - what recall calls it
     """Tell why a memory is as it is: who wrote it, what dreams did to it, and what was said at its origin."""
     call = call_of(ctx)
-    history = (await call.services.dreams.why(id)).to_json()
-    if history["entry"] is None and not history["history"]:
-        raise ToolError(f"There is no memory {id}: recall gives the ids of those there are.")
-    return ProvenanceOutput(**history)
+    try:
+        return ProvenanceOutput(**(await call.services.dreams.why(id)).to_json())
+    except UnknownRecordError:
+        raise ToolError(f"There is no memory {id}: recall gives the ids of those there are.") from None
 
 
 MEMORY_TOOLS: Final = (

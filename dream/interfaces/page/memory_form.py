@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-FIELDS: Final = ("category", "tags", "importance")
+FIELDS: Final = ("category", "tags", "about", "importance")
 """What the form holds beside the text."""
 
 
 def edits(memory: Mapping[str, Any], form: Mapping[str, str]) -> dict[str, Any]:
     """Return what a form changes in a memory, as REST takes it.
 
-    The importance fades from hour to hour: who leaves the figure that the form shows means no change of it.
+    The importance fades from hour to hour: who leaves the figure that the form shows means no change of it. Who leaves
+    the time that a memory is about has it follow the text.
 
     Example:
         >>> memory = {"content": "Tea.", "category": "general", "tags": ["a"], "importance": 0.4951}
@@ -25,6 +26,9 @@ def edits(memory: Mapping[str, Any], form: Mapping[str, str]) -> dict[str, Any]:
     if "tags" in form:
         tags = sorted({one.strip() for one in form["tags"].split(",")} - {""})
         changes |= {"tags": tags} if tags != sorted(memory["tags"]) else {}
+    was, about = memory.get("subject_time") or "", form.get("about")
+    if about is not None and about.strip() != was:
+        changes["subject_time"] = about.strip() or None
     said = form.get("importance", "").strip()
     if said and said != shown_importance(memory):
         changes["importance"] = _number(said)

@@ -217,10 +217,7 @@ async def restore_memory(request: Request, call: Writing, memory_id: RecordId, k
 @router.get("/{memory_id}/why", responses=answers(HistoryResponse))
 async def why_memory(call: Reading, memory_id: RecordId) -> Response:
     """Tell who wrote a memory, what runs did to it, and where it came from, down to the turn."""
-    history = await call.services.dreams.why(memory_id)
-    if history.entry is None and not history.rows:
-        raise UnknownRecordError(kind="entry", value=memory_id)
-    return reply(history.to_json())
+    return reply((await call.services.dreams.why(memory_id)).to_json())
 
 
 @router.get("/{memory_id}/forgetting", responses=answers(ForgettingResponse, says="What a forget would remove now."))

@@ -67,6 +67,24 @@ def test_a_bad_file_is_refused_whole(dreamt: CommandLine, tmp_path: Path, case: 
     assert dreamt.exported() == before
 
 
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        (["restore-backup", ".", "--yes"], "it is a folder: name a file in it"),
+        (["backup", "--to", __file__], "it is a file: name a folder"),
+        (["run", "--now", "0001-01-01"], "too far away to judge by; give one from 1900 to 2999"),
+        (["plan", "--now", "9999-12-31"], "too far away to judge by; give one from 1900 to 2999"),
+        (["never", "x" * 257, "--yes"], "give at most 100"),
+        (["never", "x" * 101, "--yes"], "give at most 100"),
+    ],
+)
+def test_what_a_command_cannot_take_is_refused_with_what_it_takes(dreamt: CommandLine, command: list[str], hint: str):
+    before = dreamt.exported()
+    told = dreamt(*command)
+    assert (told.code, told.out, hint in " ".join(told.complaint.split())) == (2, "", True)
+    assert dreamt.exported() == before
+
+
 def test_a_file_name_cannot_steer_the_terminal(cli: CommandLine, tmp_path: Path):
     told = cli("import", tmp_path / "a\x1b[31m\nb")
     assert told.code == 2

@@ -45,11 +45,25 @@ def test_a_command_that_only_looks_makes_no_folder(cli: CommandLine):
     assert not cli.data.exists()
 
 
-def test_a_data_directory_whose_name_is_mistyped_is_told_and_not_made(cli: CommandLine):
+@pytest.mark.parametrize("by", ["the option", "the environment"])
+def test_a_data_directory_whose_name_is_mistyped_is_told_and_not_made(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch, by: str
+):
     cli.good("remember", "Ana likes tea")
     typo = cli.data.with_name("daat")
-    for command in (["run"], ["plan"], ["forget", "abc"], ["undo", "abc"], ["pause"], ["edit", "abc", "x"]):
-        told = cli.bare("--data", typo, *command)
+    if by == "the environment":
+        monkeypatch.setenv("AGENTCORE_DATA", str(typo))
+    named = ["--data", typo] if by == "the option" else []
+    for command in (
+        ["run"],
+        ["plan"],
+        ["forget", "abc"],
+        ["undo", "abc"],
+        ["pause"],
+        ["edit", "abc", "x"],
+        ["recall", "a"],
+    ):
+        told = cli.bare(*named, *command)
         assert (told.code, f"There is no folder {typo}" in told.complaint) == (2, True), command
     assert not typo.exists()
 

@@ -218,6 +218,15 @@ def test_status_and_doctor_tell_what_waits_why_and_since_when(dreamt: CommandLin
     assert "name a better one in dreaming.model.verifier" in told_again
 
 
+def test_an_entry_that_was_forgotten_is_told_as_that(dreamt: CommandLine):
+    (kept,) = dreamt.json("memories")["entries"]
+    dreamt.good("forget", kept["id"], "--yes")
+    told = dreamt("restore", kept["id"])
+    assert (told.code, f"{kept['id']} was forgotten; nothing brings it back" in told.complaint) == (2, True)
+    why = dreamt.good("why", kept["id"])
+    assert ("That went with it." in why, "No source is recorded" in why) == (True, False)
+
+
 def test_an_interrupted_run_is_shown_listed_and_gone_on_with(dreamt: CommandLine):
     run_id = dreamt.json("runs")["runs"][0]["run_id"]
     _leave_a_run_behind(dreamt)

@@ -1,10 +1,12 @@
 from datetime import timedelta
 
 import orjson
+import pytest
 from dreaming import DAY, NOW, World
 
 from agentcore import Actor, ActorKind, acting_as
 from agentcore.domain import EvidenceVerdict, SourceKind, SourceRef, Status, Turn
+from agentcore.errors import UnknownRecordError
 from agentcore.testing.contracts.samples import some_evidence
 from dream.domain import RunKind
 
@@ -74,15 +76,16 @@ async def test_why_shows_the_sentences_that_an_entry_rests_on_after_their_turns_
     assert document["entry"]["evidence"][0]["sentence"] == "I drink tea."
 
 
-async def test_nothing_is_known_of_an_unknown_entry(world: World):
-    history = await world.dreams.why("nobody")
-    assert (history.entry, history.rows, history.ancestors) == (None, (), ())
+async def test_an_entry_of_which_nothing_is_known_is_refused_as_everywhere(world: World):
+    with pytest.raises(UnknownRecordError, match="'nobody' fits none in this scope"):
+        await world.dreams.why("nobody")
 
 
 async def test_why_stays_within_its_scope(world: World):
     (tea, _) = await world.add(TEA, TEA)
     await world.dreams.run()
-    assert (await world.elsewhere().dreams.why(tea.id)).rows == ()
+    with pytest.raises(UnknownRecordError):
+        await world.elsewhere().dreams.why(tea.id)
 
 
 async def test_the_history_is_one_json_document(world: World):

@@ -144,17 +144,20 @@ async def test_what_retention_removed_for_good_is_counted_everywhere_and_offers_
 async def test_a_person_edits_pins_confirms_sets_aside_and_brings_back_and_is_named(server: Served):
     (one,) = await remembered(server, "Ana likes tea.")
     async with visiting(server, name="marta") as person:
-        tag = re.search(r'name="tag" value="([^"]*)"', await person.see(f"memories/{one}"))
-        assert tag is not None
         fields = {"memory": one, "back": f"{HOME}memories/{one}"}
-        said = {"text": "Ana likes green tea.", "category": "drinks", "tags": "tea, green", "importance": "0.50"}
-        edited = await person.do("edit", tag=unescape(tag[1]), **said, **fields)
-        assert "See the run" in texts(edited.text)
+        said = {"category": "drinks", "tags": "tea, green", "about": "2019..?", "importance": "0.50"}
+        for year in (2019, 2017):  # who leaves the time has it follow the text
+            tag = re.search(r'name="tag" value="([^"]*)"', await person.see(f"memories/{one}"))
+            assert tag is not None
+            text = f"Ana likes green tea since {year}."
+            edited = await person.do("edit", tag=unescape(tag[1]), text=text, **said, **fields)
+            assert "See the run" in texts(edited.text)
+            assert (await server.client.get(f"{MEMORIES}/{one}")).json()["subject_time"] == f"{year}..?"
         for action, more in (("pin", {"pinned": "1"}), ("confirm", {}), ("archive", {}), ("restore", {})):
             answer = await person.do(action, **fields, **more)
             assert "See the run" in texts(answer.text)
         memory = (await server.client.get(f"{MEMORIES}/{one}")).json()
-        assert (memory["content"], memory["pinned"], memory["trust"]) == ("Ana likes green tea.", True, "confirmed")
+        assert (memory["content"], memory["pinned"], memory["trust"]) == (text, True, "confirmed")
         assert (memory["category"], memory["tags"], memory["importance"]) == ("drinks", ["green", "tea"], 0.5)
         assert "marta" in texts(await person.see(f"memories/{one}"))
         for run in (await server.client.get(RUNS)).json()["runs"]:

@@ -2,7 +2,7 @@
 
 from agentcore.domain.scope import Scope
 from agentcore.errors import UnknownRecordError
-from agentcore.stores.storage import Storage
+from agentcore.stores.storage import ReadView, Storage
 from dream.cycle.dreams import Dreams
 from dream.cycle.history import EntryHistory, SkillHistory
 from dream.interfaces.cli.commands.outcomes import told
@@ -41,10 +41,10 @@ async def _history(dreams: Dreams, storage: Storage, scope: Scope, record: str) 
 
 async def _history_of_the_gone(dreams: Dreams, record_id: str, unknown: UnknownRecordError) -> EntryHistory:
     """Return what the journal still holds of a record that was purged or forgotten; its whole id is needed."""
-    history = await dreams.why(record_id)
-    if not (history.rows or history.descendants):
-        raise unknown if unknown.matches else UnknownRecordError(kind="entry or skill", value=record_id)
-    return history
+    try:
+        return await dreams.why(record_id)
+    except UnknownRecordError:
+        raise unknown if unknown.matches else UnknownRecordError(kind="entry or skill", value=record_id) from None
 
 
 async def restore(entry: str, /, *, session: CliSession) -> int:
@@ -56,7 +56,17 @@ async def restore(entry: str, /, *, session: CliSession) -> int:
     """
     async with session.host(Access.AMEND) as host:
         scope = session.scope
-        entry_id = await host.storage.read(scope, lambda view: view.entries.resolve(entry))
+        entry_id = await host.storage.read(scope, lambda view: _resolved(view, entry))
         report = await host.for_scope(scope).dreams.restore(entry_id)
         restored = await host.storage.read(scope, lambda view: view.entries.get(entry_id))
     return told(session, report, report.to_json, lambda: restored_lines(session, report, restored))
+
+
+def _resolved(view: ReadView, entry: str) -> str:
+    """Return the id of an entry; what fits none may be that of a forgotten one, which a restore tells."""
+    try:
+        return view.entries.resolve(entry)
+    except UnknownRecordError as unknown:
+        if unknown.matches:
+            raise
+        return entry

@@ -291,7 +291,9 @@ def _origins(history: "EntryHistory", width: int) -> Lines:
     missing = _missing(history)
     if missing:
         yield from paragraph(f"no longer here: {', '.join(missing)}", width, first="  ", tone=Tone.FAINT)
-    if not (history.ancestors or history.turns or missing):
+    if history.entry is None:
+        yield Line("  That went with it.")
+    elif not (history.ancestors or history.turns or missing):
         yield Line("  No source is recorded: it was remembered or imported as it stands.")
 
 

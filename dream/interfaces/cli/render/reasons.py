@@ -74,7 +74,7 @@ _WORDS = {
     Refused.VERBATIM: "it was only kept word for word; MEMORY.md takes what is proven or verified",
     Refused.VERBATIM_CAP: "enough was kept word for word in one run; it waits, paid for, for the next",
     Refused.DENIED: "a second reading did not find it in its evidence",
-    Refused.VERIFIER_UNRELIABLE: "the second reading let pass what is false, or stopped what is true; it waits",
+    Refused.VERIFIER_UNRELIABLE: "the second reading was out of shape or wrong about what is known; it waits",
     Refused.UNVERIFIED: "it could not be read a second time; it waits with its answers for the next dream",
     Refused.UNANSWERED: "a further question could not be asked; it waits with its answers for the next dream",
     Refused.WAITED_TOO_LONG: "it waited as long as the options allow; what it was about is looked at anew",
