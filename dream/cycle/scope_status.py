@@ -93,9 +93,7 @@ def read_scope_status(view: ReadView, schedule: ScheduleStatus, alarm_after: int
     books = dream_stores(view)
     counts = {state.value: view.entries.count(EntryFilter(statuses=frozenset({state}))) for state in Status}
     interrupted = books.runs.unfinished()
-    # The newest is it, nearly always: it would cost more to read fifty reports.
-    newest = (run for most in (1, 50) for run in books.runs.newest(limit=most))
-    last_run = next((run for run in newest if run.is_over_dream), None)
+    last_run = books.runs.last_dream()
     lease = view.leases.holder(DREAM_LEASE)
     return ScopeStatus(
         entries=counts,

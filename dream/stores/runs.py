@@ -210,6 +210,12 @@ class RunStore:
         rows = self._transaction.execute(chosen, at_most=limit, **given)
         return [_to_report(self._transaction.scope, row) for row in rows]
 
+    def last_dream(self) -> RunReport | None:
+        """Return the newest dream that came to its end, if there is one among the newest fifty runs."""
+        # The newest is it, nearly always: it would cost more to read fifty reports.
+        newest = (run for most in (1, 50) for run in self.newest(limit=most))
+        return next((run for run in newest if run.is_over_dream), None)
+
     def resolve(self, prefix: str) -> str:
         """Return the one run id that starts with *prefix*; the beginning of a session's key names its run.
 

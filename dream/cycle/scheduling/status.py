@@ -171,7 +171,7 @@ def _warnings(options: DreamOptions, found: Schedule, view: ReadView) -> list[st
 
 def _without_room(view: ReadView) -> list[str]:
     """Return which passes asked nothing in the last dream, because the budget has no room for a single call."""
-    last = next((run for run in dream_stores(view).runs.newest(limit=20) if run.is_over_dream), None)
+    last = dream_stores(view).runs.last_dream()
     return [] if last is None else list(last.without_room)
 
 
