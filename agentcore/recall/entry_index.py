@@ -268,14 +268,13 @@ class ScopeIndex:
         found.sort(key=lambda one: (-one.idf, one.term))
         return Explanation(tuple(found), float(importance[0]), float(recency[0]), length=float(columns[_SHARE][0]))
 
-    def similar(self, keys: Sequence[int], threshold: float, limit: int) -> dict[int, list[Neighbour]]:
+    def similar(
+        self, keys: Sequence[int], threshold: float, limit: int, *, text_alone: bool
+    ) -> dict[int, list[Neighbour]]:
         """Return the neighbours of each entry that is here; arguments as for `neighbours.similar`."""
-        index, parts = self._entries.index, self._entries.has_parts
+        near = partial(similar, self._entries.index, parts=self._entries.has_parts, text_alone=text_alone)
         return {
-            key: [
-                Neighbour(one.key >> PART_BITS, one.similarity)
-                for one in similar(index, key << PART_BITS, threshold, limit, parts=parts)
-            ]
+            key: [Neighbour(one.key >> PART_BITS, one.similarity) for one in near(key << PART_BITS, threshold, limit)]
             for key in keys
             if key in self._entries
         }

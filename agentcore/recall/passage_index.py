@@ -32,12 +32,14 @@ class CutRecord:
         passages: Its parts.
         terms: The terms of each.
         values: Numbers beside it.
+        beside: How many of the last terms of each are what it is filed under.
     """
 
     key: int
     passages: Sequence[Passage]
     terms: Sequence[list[str]]
     values: tuple[float, ...]
+    beside: int = 0
 
     @property
     def length(self) -> int:
@@ -93,7 +95,7 @@ class PassageIndex:
         passages = cut_passages(content, self._passage_tokens)
         terms, beside = self._tokenizer.tokens, self._tokenizer.tokens(after) if after else []
         texts = [before + content[start:end] for start, end in passages] if len(passages) > 1 else [before + content]
-        return CutRecord(key, passages, [terms(text) + beside for text in texts], tuple(values))
+        return CutRecord(key, passages, [terms(text) + beside for text in texts], tuple(values), len(beside))
 
     def put(self, records: Sequence[CutRecord]) -> None:
         """Index records of distinct keys, in place of what they were before."""
@@ -105,11 +107,12 @@ class PassageIndex:
         keys = [key for record in records for key in self.passages_of(record.key, len(record.passages))]
         terms = [terms for record in records for terms in record.terms]
         values = [(*record.values, *places) for record in records for places in record.passages]
+        besides = [record.beside for record in records for _ in record.passages]
         if len(keys) < FEW:
-            for one in zip(keys, terms, values, strict=True):
+            for one in zip(keys, terms, values, besides, strict=True):
                 self.index.add(*one)
         else:
-            self.index.update_many(keys, terms, values)
+            self.index.update_many(keys, terms, values, besides)
 
     def remove(self, key: int) -> None:
         """Leave out a record; one that is not here changes nothing."""

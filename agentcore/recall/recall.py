@@ -163,6 +163,7 @@ class Recall:
         *,
         threshold: float = 0.5,
         limit: int = 20,
+        text_alone: bool = False,
     ) -> dict[int, list[Neighbour]]:
         """Return the active entries that say nearly the same as each of some entries.
 
@@ -174,8 +175,11 @@ class Recall:
             keys: The store's keys of the entries; those that are not active are left out of the answer.
             threshold: Least similarity, above 0, at most 1 (see `agentcore.recall.bm25.neighbours`).
             limit: How many neighbours of each at most, most similar first.
+            text_alone: Whether words of categories and tags are left out of the likeness.
         """
-        return await self._in_slices(scope, keys, lambda index, some: index.similar(some, threshold, limit))
+        return await self._in_slices(
+            scope, keys, lambda index, some: index.similar(some, threshold, limit, text_alone=text_alone)
+        )
 
     async def sharing(self, scope: Scope, keys: Sequence[int], *, limit: int = 20) -> dict[int, list[SharedTerms]]:
         """Return the active entries that share rare terms with each of some entries, the rarest first.

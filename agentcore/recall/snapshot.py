@@ -15,7 +15,7 @@ import orjson
 from agentcore.recall.bm25.arrays import LengthCountPairs, PostingArrays, TermIds
 from agentcore.stores.values import FeedPosition
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """Grows with every change of the layout, of our tokenizer or of the text that is indexed."""
 
 _MAGIC: Final = b"agentcore recall index\n"

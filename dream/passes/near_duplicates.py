@@ -44,7 +44,7 @@ class NearDuplicates(DeclaredPass, declaration=NEAR_DUPLICATES):
             lambda view: view.entries.material(after=context.cursor, also=context.reopened, limit=room),
         )
         found = await context.recall.similar(
-            [item.key for item in batch], threshold=tuning.threshold, limit=tuning.neighbours
+            [item.key for item in batch], threshold=tuning.threshold, limit=tuning.neighbours, text_alone=True
         )
         likeness = await _likeness(context, batch, found)
         pairs = [[*pair, similarity] for pair, similarity in sorted(likeness.items())]

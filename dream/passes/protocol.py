@@ -61,9 +61,14 @@ class ScopeRecall:
         """Return the *k* best turns of the conversation log for *query*, best first."""
         return [hit.turn for hit in await self._recall.turns.search(self._scope, query, k=k)]
 
-    async def similar(self, keys: Sequence[int], *, threshold: float, limit: int) -> Mapping[int, Sequence[Neighbour]]:
-        """Return, per key, the entries above *threshold* that share most of its rare words, best first."""
-        return await self._recall.similar(self._scope, keys, threshold=threshold, limit=limit)
+    async def similar(
+        self, keys: Sequence[int], *, threshold: float, limit: int, text_alone: bool = False
+    ) -> Mapping[int, Sequence[Neighbour]]:
+        """Return, per key, the entries above *threshold* that share most of its rare words, best first.
+
+        Words of categories and tags count too, unless *text_alone* leaves them out.
+        """
+        return await self._recall.similar(self._scope, keys, threshold=threshold, limit=limit, text_alone=text_alone)
 
     async def sharing(self, keys: Sequence[int], *, limit: int) -> Mapping[int, Sequence["SharedTerms"]]:
         """Return, per key, the entries that share rare terms with it, those that share the rarest first."""

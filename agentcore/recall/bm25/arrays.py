@@ -98,7 +98,8 @@ class PostingArrays:
         terms: The term of each number.
         postings: For each term its postings in the order of slots: slot << 32 | shape.
         frequencies: For each term its live documents.
-        forward: The distinct terms of each slot, one slot after the other.
+        forward: The distinct terms of each slot, one slot after the other; of a term that stands beside its text alone,
+            as those of a category, the complement (`~`) of its number.
         starts: Where each slot begins in `forward`, and where the next one will.
         shapes: Counts and lengths of the postings.
         total_length: Tokens of all live documents.
@@ -120,8 +121,8 @@ class PostingArrays:
     total_length: int = 0
     profiles: dict[int, Profile] = field(default_factory=dict[int, Profile])
 
-    def append(self, key: int, tokens: list[str], values: tuple[float, ...]) -> None:
-        """Append a document under a key that is not present and fits 64 bits."""
+    def append(self, key: int, tokens: list[str], values: tuple[float, ...], beside: int = 0) -> None:
+        """Append a document under a key that is not present and fits 64 bits; the last *beside* tokens are no text."""
         slot = len(self.keys)
         length = len(tokens)
         self.keys.append(key)
@@ -129,17 +130,18 @@ class PostingArrays:
         self.alive.append(1)
         for column, number in zip(self.columns, values, strict=True):
             column.append(number)
-        self._append_postings(slot << SLOT_SHIFT, tokens)
+        self._append_postings(slot << SLOT_SHIFT, tokens, beside)
         self.starts.append(len(self.forward))
         self.slot_of[key] = slot
         self.total_length += length
 
-    def _append_postings(self, base: int, tokens: list[str]) -> None:
+    def _append_postings(self, base: int, tokens: list[str], beside: int) -> None:
         ids, postings, frequencies = self.term_ids, self.postings, self.frequencies
         shape = self.shapes.of
         length = len(tokens)
         once = base | shape(1, length)
         numbers = [ids[token] for token in tokens]
+        filed = set(numbers[length - beside :]).difference(numbers[: length - beside]) if beside else ()
         counts: dict[int, int] | None = None
         distinct = set(numbers)
         if len(distinct) < length:
@@ -156,7 +158,7 @@ class PostingArrays:
             for number, count in counts.items():
                 if count > 1:
                     postings[number][-1] = base | shape(count, length)
-        self.forward.fromlist(numbers)
+        self.forward.fromlist([~number if number in filed else number for number in numbers] if filed else numbers)
 
     def make_room(self) -> None:
         """Begin the lists of terms that were numbered since."""
@@ -165,14 +167,18 @@ class PostingArrays:
         self.postings += [array("q") for _ in range(new)]
         self.frequencies.extend(repeat(0, new))
 
-    def tokens_at(self, slot: int) -> list[str]:
-        """Return the terms of a document, each as often as it occurs, in no particular order."""
+    def tokens_at(self, slot: int) -> tuple[list[str], int]:
+        """Return the terms of a document, each as often as it occurs, and how many at the end stand beside its text."""
         tokens: list[str] = []
-        for term in self.forward[self.starts[slot] : self.starts[slot + 1]]:
+        beside = 0
+        for held in sorted(self.forward[self.starts[slot] : self.starts[slot + 1]], reverse=True):
+            term = max(held, ~held)
             postings = self.postings[term]
             shape = postings[bisect_left(postings, slot << SLOT_SHIFT)] & SHAPE_MASK
-            tokens += [self.terms[term]] * self.shapes.counts[shape]
-        return tokens
+            count = self.shapes.counts[shape]
+            tokens += [self.terms[term]] * count
+            beside += count if held < 0 else 0
+        return tokens, beside
 
     def profile(self, term: int) -> Profile:
         """Return what bounds the postings of a term; they are only ever appended, so each is looked at once."""
@@ -196,8 +202,8 @@ class PostingArrays:
         if slot is None:
             return False
         frequencies = self.frequencies
-        for term in self.forward[self.starts[slot] : self.starts[slot + 1]]:
-            frequencies[term] -= 1
+        for held in self.forward[self.starts[slot] : self.starts[slot + 1]]:
+            frequencies[max(held, ~held)] -= 1
         self.total_length -= self.lengths[slot]
         self.alive[slot] = 0
         return True

@@ -102,7 +102,9 @@ class Compaction:
             forward = np.array(old.forward[old.starts[start] : old.starts[end]], dtype=np.intc)
             first = len(new.keys)
             ends = np.cumsum(sizes[some]) + len(new.forward)
-            new.forward.frombytes(number_now.take(forward[np.repeat(some, sizes)]).tobytes())
+            kept = forward[np.repeat(some, sizes)]
+            # A term that stands beside a text is held by its complement, and the shift fills with its sign.
+            new.forward.frombytes((number_now.take(np.maximum(kept, ~kept)) ^ (kept >> 31)).tobytes())
             new.starts.frombytes(ends.tobytes())
             new.keys.frombytes(keys.tobytes())
             new.lengths.frombytes(lengths.tobytes())
@@ -120,7 +122,8 @@ class Compaction:
             if old.alive[slot]:
                 key = old.keys[slot]
                 new.bury(key)
-                new.append(key, old.tokens_at(slot), tuple(column[slot] for column in old.columns))
+                tokens, beside = old.tokens_at(slot)
+                new.append(key, tokens, tuple(column[slot] for column in old.columns), beside)
                 self._origin.append(slot)
 
     def _take_over_changes(self) -> None:

@@ -91,23 +91,25 @@ class Bm25Index:
         """Memory held, in bytes: an estimate within a fifth, at no cost."""
         return self._postings.nbytes + self._scoring.sums.nbytes
 
-    def add(self, key: int, tokens: Iterable[str], values: Sequence[float] = ()) -> None:
+    def add(self, key: int, tokens: Iterable[str], values: Sequence[float] = (), beside: int = 0) -> None:
         """Index a new document.
 
         Args:
             key: Below 2^63, such as the record's primary key.
             tokens: Its terms, repeated as often as they occur; may be empty.
             values: One number for each column.
+            beside: How many of the last tokens stand beside its text, as its category does: found like the others, and
+                no part of how alike texts are.
 
         Raises:
             ValueError: If the key is present already or the values do not fit the columns.
             OverflowError: If the key does not fit 64 bits.
         """
-        self._postings.add(key, tokens, values)
+        self._postings.add(key, tokens, values, beside=beside)
 
-    def update(self, key: int, tokens: Iterable[str], values: Sequence[float] = ()) -> None:
+    def update(self, key: int, tokens: Iterable[str], values: Sequence[float] = (), beside: int = 0) -> None:
         """Index a document anew, whether or not the key is present; arguments as for `add`."""
-        self._postings.add(key, tokens, values, replace=True)
+        self._postings.add(key, tokens, values, beside=beside, replace=True)
 
     def set_values(self, key: int, values: Sequence[float]) -> None:
         """Replace the numbers beside a document without indexing it anew.
@@ -119,7 +121,11 @@ class Bm25Index:
         self._postings.set_values(key, values)
 
     def update_many(
-        self, keys: Sequence[int], documents: Iterable[list[str]], values: Sequence[Sequence[float]] = ()
+        self,
+        keys: Sequence[int],
+        documents: Iterable[list[str]],
+        values: Sequence[Sequence[float]] = (),
+        besides: Sequence[int] = (),
     ) -> None:
         """Index many documents anew, whether or not their keys are present, at a fraction of the cost of each alone.
 
@@ -127,12 +133,13 @@ class Bm25Index:
             keys: Distinct, each below 2^63.
             documents: The terms of each.
             values: For each document one number for each column.
+            besides: How many of the last terms of each stand beside its text; none by default.
 
         Raises:
             ValueError: If a key stands there twice or the shapes do not fit.
             OverflowError: If a key does not fit 64 bits.
         """
-        self._postings.add_many(keys, documents, values)
+        self._postings.add_many(keys, documents, values, besides)
 
     def remove(self, key: int) -> bool:
         """Forget a document.

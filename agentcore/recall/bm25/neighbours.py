@@ -1,6 +1,7 @@
 """Finds documents that say nearly the same: candidates for a judge, never a verdict."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Final
 
@@ -22,7 +23,13 @@ _VERIFIED_AT_ONCE: Final = 50_000
 
 
 def similar(
-    index: Bm25Index, key: int, threshold: float = 0.5, limit: int = 20, *, parts: bool = False
+    index: Bm25Index,
+    key: int,
+    threshold: float = 0.5,
+    limit: int = 20,
+    *,
+    parts: bool = False,
+    text_alone: bool = False,
 ) -> list[Neighbour]:
     """The documents whose terms overlap with a document's; exact, no candidate is missed.
 
@@ -42,6 +49,7 @@ def similar(
         limit: How many at most; 0 or less gives none.
         parts: Whether documents are parts of records (see `Postings.heads`): whole records are then compared, each
             known by the key of its first part.
+        text_alone: Whether what stands beside a text, as its category does, is left out of the likeness.
 
     Returns:
         Neighbours by falling similarity, equal ones by ascending key.
@@ -61,13 +69,16 @@ def similar(
     _check(threshold)
     postings = index.postings
     slot = postings.slot_of(key)
-    terms = _terms_at(postings, np.array([slot]), parts=parts)[0] if parts else postings.terms_of(slot)
+    terms_at = partial(_terms_at, postings, parts=parts, text_alone=text_alone)
+    terms, _ = terms_at(np.array([slot]))
     if limit <= 0 or len(terms) == 0:
         return []
     weights = _weights(postings, terms)
     candidates = _candidates(index, slot, terms, weights, threshold, parts=parts)
     found = [
-        _verified(postings, candidates[start : start + _VERIFIED_AT_ONCE], terms, weights, threshold, parts=parts)
+        _verified(
+            postings, terms_at, candidates[start : start + _VERIFIED_AT_ONCE], terms, weights, threshold=threshold
+        )
         for start in range(0, len(candidates), _VERIFIED_AT_ONCE)
     ]
     pairs = [pair for slots, likeness in found for pair in _pairs(postings, slots, likeness)]
@@ -180,12 +191,12 @@ def _weights(postings: Postings, terms: Slots) -> Floats:
     return np.maximum(np.rint(weights / _QUANTUM), 1.0) * _QUANTUM
 
 
-def _terms_at(postings: Postings, slots: Slots, *, parts: bool) -> tuple[Slots, Slots]:
+def _terms_at(postings: Postings, slots: Slots, *, parts: bool, text_alone: bool = False) -> tuple[Slots, Slots]:
     """Return the distinct terms of documents, or of records in parts, one after the other, and how many each has."""
     if not parts:
-        return postings.terms_at(slots)
+        return postings.terms_at(slots, text_alone=text_alone)
     of_parts, counts = postings.parts(slots)
-    terms, sizes = postings.terms_at(of_parts)
+    terms, sizes = postings.terms_at(of_parts, text_alone=text_alone)
     owners = np.repeat(np.repeat(np.arange(len(slots)), counts), sizes)
     pairs, _ = runs(np.sort(owners * postings.term_count + terms))
     return pairs % postings.term_count, np.bincount(pairs // postings.term_count, minlength=len(slots))
@@ -221,10 +232,19 @@ def _candidates(index: Bm25Index, slot: int, terms: Slots, weights: Floats, thre
 
 
 def _verified(
-    postings: Postings, slots: Slots, terms: Slots, weights: Floats, threshold: float, *, parts: bool
+    postings: Postings,
+    terms_at: Callable[[Slots], tuple[Slots, Slots]],
+    slots: Slots,
+    terms: Slots,
+    weights: Floats,
+    *,
+    threshold: float,
 ) -> tuple[Slots, Floats]:
     """Those of the candidates that reach the threshold, with their similarity."""
-    theirs, sizes = _terms_at(postings, slots, parts=parts)
+    theirs, sizes = terms_at(slots)
+    slots, sizes = slots[sizes > 0], sizes[sizes > 0]
+    if len(slots) == 0:
+        return slots, np.zeros(0)
     told = _weights(postings, theirs)
     starts = sizes.cumsum() - sizes
     asked = np.zeros(postings.term_count, dtype=np.bool_)

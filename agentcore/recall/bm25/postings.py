@@ -25,11 +25,17 @@ AT_ONCE: Final = 1 << 13
 """Documents sorted together: more are hardly sooner done and leave the memory in pieces."""
 
 _SLOT_BITS: Final = 16
-"""A document's number among these and a term's fit one machine word."""
-_SLOT_MASK: Final = (1 << _SLOT_BITS) - 1
+"""A document's number among these, with a bit for what stands beside its text, and a term's fit one machine word."""
+_SLOT_MASK: Final = (1 << (_SLOT_BITS - 1)) - 1
 
 
-def extend(lists: PostingArrays, keys: Sequence[int], documents: Sequence[list[str]], values: Floats) -> None:
+def extend(
+    lists: PostingArrays,
+    keys: Sequence[int],
+    documents: Sequence[list[str]],
+    values: Floats,
+    besides: Sequence[int] = (),
+) -> None:
     """Append documents under keys that are distinct and not present.
 
     Args:
@@ -37,21 +43,27 @@ def extend(lists: PostingArrays, keys: Sequence[int], documents: Sequence[list[s
         keys: One for each document, below 2^63.
         documents: Their terms; at most `AT_ONCE` of them.
         values: The numbers beside them, shape (columns, documents).
+        besides: How many of the last terms of each stand beside its text; none by default.
     """
     first = len(lists.keys)
     sizes = np.fromiter(map(len, documents), np.int64, len(documents))
     flat = np.fromiter(map(lists.term_ids.__getitem__, chain.from_iterable(documents)), np.int64, int(sizes.sum()))
     lists.make_room()
     places = np.repeat(np.arange(len(documents)), sizes)
-    items = (flat << _SLOT_BITS) | places
+    items = (flat << _SLOT_BITS) | places << 1
+    if any(besides):
+        filed = np.fromiter(besides, np.int64, len(documents))
+        items |= np.arange(len(flat)) >= np.repeat(np.cumsum(sizes) - filed, sizes)
     items.sort()
-    pairs, counts = runs(items)
-    terms, places = pairs >> _SLOT_BITS, pairs & _SLOT_MASK
+    pairs, counts = runs(items >> 1)
+    # Of equal terms those of the text come first.
+    beside = items[np.cumsum(counts) - counts] & 1
+    terms, places = pairs >> (_SLOT_BITS - 1), pairs & _SLOT_MASK
     packed = ((places + first) << SLOT_SHIFT) | _shapes(lists, counts, sizes.take(places))
     _append_postings(lists, terms, packed)
     by_document = np.argsort(places.astype(np.uint16), kind="stable")
     starts = np.cumsum(np.bincount(places, minlength=len(documents))) + len(lists.forward)
-    lists.forward.frombytes(terms.take(by_document).astype(np.intc).tobytes())
+    lists.forward.frombytes((terms ^ -beside).take(by_document).astype(np.intc).tobytes())
     lists.starts.frombytes(starts.astype(np.int64).tobytes())
     lists.keys.extend(keys)
     lists.lengths.frombytes(sizes.astype(np.intc).tobytes())
@@ -163,13 +175,16 @@ class Postings:
         documents = self.slot_count * (_BYTES_PER_DOCUMENT + 8 * len(lists.columns))
         return documents + len(lists.forward) * _BYTES_PER_POSTING + len(lists.terms) * _BYTES_PER_TERM
 
-    def add(self, key: int, tokens: Iterable[str], values: Sequence[float], *, replace: bool = False) -> None:
+    def add(
+        self, key: int, tokens: Iterable[str], values: Sequence[float], *, beside: int = 0, replace: bool = False
+    ) -> None:
         """Append a document; nothing has changed if this raises.
 
         Args:
             key: Below 2^63.
             tokens: Its terms, repeated as often as they occur.
             values: One number for each column.
+            beside: How many of the last tokens stand beside its text.
             replace: Whether the key may be present; that document then becomes a tombstone.
 
         Raises:
@@ -188,16 +203,23 @@ class Postings:
         numbers = tuple([float(value) for value in values])
         if replace:
             lists.bury(key)
-        lists.append(key, terms, numbers)
+        lists.append(key, terms, numbers, beside)
         self.revision += 1
 
-    def add_many(self, keys: Sequence[int], documents: Iterable[list[str]], values: Sequence[Sequence[float]]) -> None:
+    def add_many(
+        self,
+        keys: Sequence[int],
+        documents: Iterable[list[str]],
+        values: Sequence[Sequence[float]],
+        besides: Sequence[int] = (),
+    ) -> None:
         """Append many documents at a fraction of the cost; those of present keys become tombstones.
 
         Args:
             keys: Distinct, each below 2^63.
             documents: The terms of each.
             values: For each document one number for each column; none where there are no columns.
+            besides: How many of the last terms of each stand beside its text; none by default.
 
         Raises:
             ValueError: If a key stands there twice, or the shapes do not fit; nothing has changed.
@@ -219,7 +241,8 @@ class Postings:
                 raise ValueError(f"Give {len(keys)} documents, one for each key.")
             for key in self._lists.slot_of.keys() & some:
                 self._lists.bury(key)
-            extend(self._lists, some, terms, numbers[:, start : start + AT_ONCE])
+            end = start + AT_ONCE
+            extend(self._lists, some, terms, numbers[:, start:end], besides[start:end])
             self.revision += 1
 
     def remove(self, key: int) -> bool:
@@ -356,7 +379,8 @@ class Postings:
     def terms_of(self, slot: int) -> Slots:
         """The distinct terms of one document, by their numbers."""
         starts = self._lists.starts
-        return np.array(self._lists.forward[starts[slot] : starts[slot + 1]], dtype=np.intp)
+        held = np.array(self._lists.forward[starts[slot] : starts[slot + 1]], dtype=np.intp)
+        return np.maximum(held, ~held)
 
     def heads(self, slots: Slots) -> Slots:
         """The slots of the first parts of the records that parts are of, where records are indexed in parts."""
@@ -375,14 +399,24 @@ class Postings:
         ends = np.cumsum(sizes)
         return np.arange(ends[-1] if len(ends) else 0) + np.repeat(heads - ends + sizes, sizes), sizes
 
-    def terms_at(self, slots: Slots) -> tuple[Slots, Slots]:
-        """The numbers of the distinct terms of documents, one document after the other, and how many each has."""
+    def terms_at(self, slots: Slots, *, text_alone: bool = False) -> tuple[Slots, Slots]:
+        """The numbers of the distinct terms of documents, one document after the other, and how many each has.
+
+        Args:
+            slots: Which documents.
+            text_alone: Whether terms that stand beside a text alone are left out.
+        """
         starts = np.frombuffer(self._lists.starts, dtype=np.int64)
         first = starts.take(slots)
         sizes = (starts.take(slots + 1) - first).astype(np.intp)
         ends = np.cumsum(sizes)
         places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - ends + sizes, sizes)
-        return np.frombuffer(self._lists.forward, dtype=np.intc).take(places).astype(np.intp), sizes
+        held = np.frombuffer(self._lists.forward, dtype=np.intc).take(places)
+        if not text_alone:
+            return np.maximum(held, ~held).astype(np.intp), sizes
+        in_text = held >= 0
+        owners = np.repeat(np.arange(len(slots)), sizes)[in_text]
+        return held[in_text].astype(np.intp), np.bincount(owners, minlength=len(slots))
 
     def compact(self) -> int:
         """Drop the tombstones and the terms nobody holds, so that numbers change; return how many tombstones."""

@@ -51,6 +51,43 @@ def test_neighbours_are_those_of_comparing_with_every_document(
     assert found.keys() <= live.keys() - {0}
 
 
+filed = st.lists(st.tuples(st.lists(terms, max_size=6), st.lists(terms, max_size=4)), min_size=2, max_size=14)
+
+
+@given(filed, thresholds, st.sampled_from(["one by one", "at once", "compacted", "compacted meanwhile"]))
+def test_what_a_text_is_filed_under_is_found_and_makes_it_no_likelier(
+    documents: list[tuple[list[str], list[str]]], threshold: float, how: str
+) -> None:
+    index = Bm25Index()
+    whole, besides = [text + filing for text, filing in documents], [len(filing) for _, filing in documents]
+    if how == "compacted meanwhile":
+        index.add(99, ["a"])
+        index.remove(99)
+        index.postings.compact_further()
+    if how == "at once":
+        index.update_many(range(len(documents)), whole, besides=besides)
+    else:
+        for key, (tokens, beside) in enumerate(zip(whole, besides, strict=True)):
+            index.add(key, tokens, beside=beside)
+    if how == "compacted":
+        index.add(99, ["z", "b"], beside=1)
+        index.remove(99)
+    while how.startswith("compacted") and index.postings.dead:
+        index.compact()
+    held = [set(tokens) for tokens in whole]
+    assert [set(index.terms_of(key)) for key in range(len(held))] == held
+    frequencies = {term: sum(term in tokens for tokens in held) for tokens in held for term in tokens}
+    weights = {term: math.log(1 + (len(held) - df + 0.5) / (df + 0.5)) for term, df in frequencies.items()}
+    texts = [set(text) for text, _ in documents]
+    found = {one.key: one.similarity for one in similar(index, 0, threshold, limit=100, text_alone=True)}
+    for other in range(1, len(texts)):
+        either = math.fsum(weights[term] for term in texts[0] | texts[other])
+        expected = math.fsum(weights[term] for term in texts[0] & texts[other]) / either if either else 0.0
+        if abs(expected - threshold) > 1e-9:
+            assert (other in found) == (expected > threshold)
+        assert math.isclose(found.get(other, expected), expected, abs_tol=1e-9)
+
+
 @given(corpora, thresholds)
 def test_being_near_is_mutual_to_the_last_bit(documents: list[list[str]], threshold: float) -> None:
     index = indexed(documents)

@@ -10,8 +10,8 @@ from dream.domain.report import Outcome, PassOutcome, PassReport, RunReport
 from dream.interfaces.cli.render.reports import passes_lines
 from dream.interfaces.cli.screen import Screen
 
-TEA = "Ana drinks green tea from Kyoto every morning before work"
-ALSO_TEA = "Every morning before work Ana drinks green tea from Osaka"
+TEA = "Ana drinks hot green tea from Kyoto every morning before work"
+ALSO_TEA = "Every morning before work Ana drinks hot green tea from Osaka"
 
 
 def remembered(cli: CommandLine, *texts: str) -> list[str]:

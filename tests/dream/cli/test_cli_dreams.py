@@ -60,9 +60,10 @@ def test_a_run_reports_every_pass_and_how_to_see_and_undo_it(filled: CommandLine
 
 def test_a_run_shows_the_texts_of_near_duplicates_and_counts_the_rest(filled: CommandLine):
     out = filled.good("run")
-    assert "17 clusters of near-duplicates" in out
-    assert "Depot walls: rubble stone" in out
-    assert "and 12 more clusters" in out
+    assert "16 clusters of near-duplicates" in out
+    assert "the same words" in out
+    assert "Rita lives in Benfica. [Moving-to-Lisbon]" in out
+    assert "and 11 more clusters" in out
 
 
 def test_the_json_of_a_run_is_its_report(filled: CommandLine):

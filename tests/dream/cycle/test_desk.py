@@ -8,8 +8,8 @@ from agentcore.errors import InvalidContentError, InvalidInputError, UnknownReco
 from agentcore.stores.acting import acting_as
 from dream.domain import Outcome, PassOutcome, RunKind
 
-TEA = "Ana drinks green tea from Kyoto every morning before work"
-ALSO_TEA = "Every morning before work Ana drinks green tea from Osaka"
+TEA = "Ana drinks hot green tea from Kyoto every morning before work"
+ALSO_TEA = "Every morning before work Ana drinks hot green tea from Osaka"
 
 
 async def test_an_edit_writes_a_text_that_is_its_own_evidence(world: World):

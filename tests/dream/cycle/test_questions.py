@@ -12,10 +12,10 @@ from dream.domain import Outcome, RunKind
 from dream.errors import AnsweredQuestionError, UnknownMemberError, UnknownQuestionError
 
 SEARCH = "near-duplicates"
-TEA = "Ana drinks green tea from Kyoto every morning before work"
-ALSO_TEA = "Every morning before work Ana drinks green tea from Osaka"
-THIRD_TEA = "Ana drinks green tea from Kobe every morning before her work"
-SAME_TEA = "Ana drinks green tea, from Kyoto, every morning before work"
+TEA = "Ana drinks hot green tea from Kyoto every morning before work"
+ALSO_TEA = "Every morning before work Ana drinks hot green tea from Osaka"
+THIRD_TEA = "Ana drinks hot green tea from Kobe every morning before her work"
+SAME_TEA = "Ana drinks hot green tea, from Kyoto, every morning before work"
 RYE = "Ben bakes dark rye bread with caraway on quiet Sundays"
 ALSO_RYE = "On quiet Sundays Ben bakes dark rye bread with fennel"
 OTHERS = (RYE, "Cem plays correspondence chess against a retired sailor", "Dora repairs old clocks in Porto",

@@ -52,6 +52,15 @@ async def test_a_contradiction_is_a_candidate_like_a_paraphrase(world: World):
     assert await clusters(world) == [sorted([yes.id, no.id])]
 
 
+async def test_equal_texts_in_two_categories_are_asked_about_and_one_category_makes_no_texts_alike(world: World):
+    text, category = "Ana keeps receipts as PDF.", "tools-and-files/office/scanner"
+    one, other = (*await world.add(text, category=category), *await world.add(text, category="money-and-invoices/tax"))
+    await world.add("Rui rows.", "Eva sings.", category=category)
+    found = (await search(world)).notes["clusters"]
+    assert found == [{"entries": sorted([one.id, other.id]), "similarity": 1.0}]
+    assert [one.question.similarity for one in await world.dreams.desk.questions()] == [1.0]
+
+
 async def test_pairs_that_share_a_member_form_one_cluster(world: World):
     alpha, bravo, charlie = (" ".join(f"{name}{n}" for n in range(4)) for name in ("alpha", "bravo", "charlie"))
     world.options = bounded(threshold=0.2)
@@ -87,7 +96,7 @@ async def test_a_new_entry_is_compared_with_those_seen_before(world: World):
 
 
 async def test_an_edited_entry_is_compared_again(world: World):
-    tea, other = await world.add(TEA, CHESS)
+    tea, other, _ = await world.add(TEA, CHESS, RYE)
     await search(world)
     await world.change(other, content=ALSO_TEA)
     assert await clusters(world) == [sorted([tea.id, other.id])]
