@@ -1,7 +1,10 @@
 """Shows documents and runs as resources."""
 
+from typing import Final
+
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError
+from mcp_types import Resource
 
 from agentcore.domain.access import Right
 from agentcore.errors import AgentcoreError
@@ -11,6 +14,14 @@ from dream.interfaces.serving.problems import problem_of
 from dream.interfaces.serving.remedies import TOOLS, reworded
 
 _NEWEST = 20
+_TITLES = {"MEMORY.md": "What the agent shares with its people", "DREAMS.md": "The diary of its dreams"}
+WORKSPACE_DOCUMENTS: Final = [
+    Resource(uri=f"dream://documents/{name}", name=name, title=title, mime_type="text/markdown")
+    for name, title in _TITLES.items()
+]
+NEWEST_RUNS: Final = Resource(
+    uri="dream://runs/newest", name="newest", title="The newest runs", mime_type="application/json"
+)
 
 
 def add_resources(server: MCPServer[McpState]) -> None:
@@ -19,7 +30,7 @@ def add_resources(server: MCPServer[McpState]) -> None:
     @server.resource("dream://documents/{name}", title="A document of the workspace", mime_type="text/markdown")
     async def document(name: str, ctx: Context) -> str:
         """MEMORY.md, which the agent shares with its people, or DREAMS.md, the diary."""
-        if name not in {"MEMORY.md", "DREAMS.md"}:
+        if name not in _TITLES:
             raise ResourceError("There is no such document: read MEMORY.md or DREAMS.md.")
         try:
             return await _reading(ctx).services.workspace.read(name)

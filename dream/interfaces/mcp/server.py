@@ -9,7 +9,7 @@ from typing import Any, Final
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp_types import CallToolResult, InputRequiredResult
+from mcp_types import CallToolResult, InputRequiredResult, Resource
 from pydantic import ValidationError
 from starlette.types import Receive, Scope as AsgiScope, Send
 
@@ -21,7 +21,7 @@ from dream.interfaces.mcp.dream_tools import DREAM_TOOLS
 from dream.interfaces.mcp.hypothesis_tools import HYPOTHESIS_TOOLS
 from dream.interfaces.mcp.memory_tools import MEMORY_TOOLS
 from dream.interfaces.mcp.offered import McpState, OfferedTool, wrong_arguments
-from dream.interfaces.mcp.resources import add_resources
+from dream.interfaces.mcp.resources import NEWEST_RUNS, WORKSPACE_DOCUMENTS, add_resources
 from dream.interfaces.mcp.session_tools import SESSION_TOOLS
 from dream.interfaces.release import installed_version
 from dream.interfaces.serving.caller import Caller
@@ -55,7 +55,19 @@ def chosen_tools(
 
 
 class _McpServer(MCPServer[McpState]):
-    """A server that says of each wrong argument what is wrong with it, in one sentence."""
+    """A server that says of each wrong argument what is wrong with it, and lists what its templates stand for.
+
+    Args:
+        has_documents: Whether there is a workspace.
+    """
+
+    def __init__(self, *arguments: Any, has_documents: bool, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._listed = [*(WORKSPACE_DOCUMENTS if has_documents else ()), NEWEST_RUNS]
+
+    async def list_resources(self) -> list[Resource]:
+        """List what can be read without a name from elsewhere."""
+        return self._listed
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[McpState, Any] | None = None
@@ -96,6 +108,7 @@ def mcp_server(state: McpState, *, names: Collection[str] | None, is_read_only: 
         version=installed_version("agentcore-dream"),
         lifespan=lifespan,
         log_level="WARNING",
+        has_documents=Capability.WORKSPACE in state.host.capabilities,
     )
     for tool in chosen_tools(state.host.capabilities, names=names, is_read_only=is_read_only):
         server.add_tool(

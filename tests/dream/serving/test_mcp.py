@@ -206,6 +206,10 @@ async def test_resources_and_the_prompt_are_there(tmp_path: Path):
     builder = AgentHostBuilder(tmp_path).with_workspace(tmp_path / "notes")
     async with served(builder=builder) as server, over_http(server, server.client) as client:
         await done(client, "edit_document", text="Ana likes tea.")
+        listed = [str(one.uri) for one in (await client.list_resources()).resources]
+        assert listed == ["dream://documents/MEMORY.md", "dream://documents/DREAMS.md", "dream://runs/newest"]
+        for uri in listed:
+            assert (await client.read_resource(uri)).contents
         text = (await client.read_resource("dream://documents/MEMORY.md")).contents[0].text
         assert "Ana likes tea." in text
         run = await done(client, "run_dream")
