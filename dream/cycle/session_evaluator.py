@@ -17,7 +17,7 @@ from agentcore.llm import Unreadable, extract_object
 from agentcore.llm.chat import ChatRequest, Completion, FinishReason, ResponseFormat, estimate_tokens
 from agentcore.stores.storage import Origin, ReadView, UnitOfWork
 from agentcore.stores.values import SwitchLevel
-from dream.cycle.running.budget import Budget, spent_by_all
+from dream.cycle.running.budget import Budget
 from dream.cycle.running.context import ContextFactory
 from dream.cycle.running.model_calls import ModelCalls
 from dream.cycle.running.named_model import with_model
@@ -144,7 +144,7 @@ class SessionEvaluator(BackgroundService):
             return calls.spent(since=today), calls.forgets(), limits
 
         day, forgets, limits = await self._parts.storage.read(scope, before)
-        budget = Budget(options.model, 0, day, of_all=spent_by_all(parts.storage, scope, options.model, today))
+        budget = Budget(parts.storage, scope, options.model, today, 0, day)
         people = people_before(self._parts, options, scope)
         return ModelCalls(
             parts=parts, people=people, scope=scope, budget=budget, in_flight=1, forgets=forgets, limits=limits

@@ -60,6 +60,8 @@ class UsageRow:
         failed: Calls that gave no answer.
         input_tokens: Tokens sent, those of failed calls included.
         output_tokens: Tokens received, likewise.
+        unanswered: Those of the failed calls that are under way, or whose process ended before an answer came.
+        unanswered_tokens: What these are charged, an estimate.
     """
 
     day: date | None = None
@@ -69,6 +71,8 @@ class UsageRow:
     failed: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    unanswered: int = 0
+    unanswered_tokens: int = 0
 
     @property
     def tokens(self) -> int:
@@ -84,6 +88,8 @@ class UsageRow:
             "failed": self.failed,
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
+            "unanswered": self.unanswered,
+            "unanswered_tokens": self.unanswered_tokens,
         }
 
 
@@ -116,5 +122,7 @@ def summed(rows: Iterable[UsageRow], by: Collection[UsageKey] = ()) -> list[Usag
             failed=so_far.failed + row.failed,
             input_tokens=so_far.input_tokens + row.input_tokens,
             output_tokens=so_far.output_tokens + row.output_tokens,
+            unanswered=so_far.unanswered + row.unanswered,
+            unanswered_tokens=so_far.unanswered_tokens + row.unanswered_tokens,
         )
     return sorted(found.values(), key=lambda row: (row.day or date.min, row.pass_name or "", row.model or ""))

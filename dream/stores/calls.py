@@ -1,4 +1,7 @@
-"""Model calls: answers that were paid for, which a resumed run finds here, and tries that failed, which cost too."""
+"""Model calls: answers that were paid for, which a resumed run finds here, and tries that failed, which cost too.
+
+A call is on record before it is sent, as one without an answer; what comes of it takes the place of that.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
 CANCELLED = "cancelled"
 """The failure of a call that was given up for a person's turn."""
 
+NO_ANSWER = "no_answer"
+"""The failure of a call that is under way, or of which nothing came: its process ended, or it was cancelled."""
+
 Forgets: TypeAlias = tuple[int, "int | None", int]
 """How many tombstones a scope has, when the last was set (microseconds since 1970), and how often it was erased."""
 
@@ -44,6 +50,16 @@ _THIS = (
     & (model_calls.c.batch_key == bindparam("of_batch"))
     & (model_calls.c.attempt == bindparam("of_attempt"))
 )
+_BEGUN = (
+    of_my_scope(model_failures)
+    & (model_failures.c.run_id == bindparam("of_run"))
+    & (model_failures.c.pass_name == bindparam("of_pass"))
+    & (model_failures.c.batch_key == bindparam("of_batch"))
+    & (model_failures.c.attempt == bindparam("of_attempt"))
+    & (model_failures.c.failure == NO_ANSWER)
+)
+_NEWEST_BEGUN = select(func.max(model_failures.c.pk)).where(_BEGUN).scalar_subquery()
+_SETTLE = delete(model_failures).where(model_failures.c.pk == _NEWEST_BEGUN)
 _FIND = select(model_calls).where(_THIS)
 _REMOVE = delete(model_calls).where(_THIS)
 _SAVE = insert(model_calls)
@@ -238,12 +254,20 @@ class CallStore:
             }
             self._connection.execute(_SAVE, kept | part)
 
+    def begin(self, key: CallKey, most: Usage, *, model: str) -> None:
+        """Put a call on record that is about to be sent, at the most it can cost."""
+        self._failures(key, [(NO_ANSWER, most)], model)
+
+    def settle(self, key: CallKey) -> None:
+        """Take back what `begin` put on record, in the transaction that says what came of the call."""
+        self._transaction.execute(_SETTLE, **_parameters(key))
+
     def fail(self, key: CallKey, tries: Sequence[FailedTry], *, model: str) -> None:
         """Record tries that gave no answer."""
         self._failures(key, [(one.failure.value, one.usage) for one in tries], model)
 
     def lose(self, key: CallKey, failure: str, usage: Usage, *, model: str) -> None:
-        """Record a call that was given up, or that failed in a way its client does not tell."""
+        """Record a call that was given up for a person, or that failed in a way its client does not tell."""
         self._failures(key, [(failure[:_LONGEST_FAILURE], usage)], model)
 
     def spent(self, *, run_id: str | None = None, pass_name: str | None = None, since: datetime | None = None) -> Spent:
@@ -256,6 +280,13 @@ class CallStore:
             count, given, got = self._transaction.execute(sums.where(*where)).one()
             total += Spent(count or 0, given or 0, got or 0)
         return total
+
+    def without_answer(self, run_id: str, pass_name: str) -> Spent:
+        """Return what the calls of a pass in a run are charged that are under way, or of which nothing came."""
+        sums, columns, _ = _SUMS[-1]
+        mine = (columns.run_id == run_id) & (columns.pass_name == pass_name) & (columns.failure == NO_ANSWER)
+        count, given, got = self._transaction.execute(sums.where(mine)).one()
+        return Spent(count or 0, given or 0, got or 0)
 
     def spent_by_all(self, since: datetime) -> Spent:
         """Return what the calls of all scopes cost since an instant."""

@@ -19,6 +19,7 @@ from dream.domain.session import DREAMS, PREFIX
 from dream.domain.step import StepReport
 from dream.domain.usage import EVERYTHING, UsageRow, summed
 from dream.errors import MOST_NAMED, UnknownRunError
+from dream.stores.calls import NO_ANSWER
 from dream.stores.sessions import SessionStore
 
 if TYPE_CHECKING:
@@ -376,7 +377,7 @@ class UsageStore:
 
     def _of(self, table: Table, at: Column[Any], since: datetime | None, *, are_failures: bool) -> list[UsageRow]:
         day = (at // _DAY).label("day")
-        keys = (day, table.c.pass_name, table.c.model)
+        keys = (day, table.c.pass_name, table.c.model, table.c.failure if are_failures else table.c.finish_reason)
         count = func.count() if are_failures else func.sum(table.c.calls)
         sums = (count, func.sum(table.c.input_tokens), func.sum(table.c.output_tokens))
         statement = select(*keys, *sums).where(table.c.scope_id == self._transaction.scope_id).group_by(*keys)
@@ -391,6 +392,8 @@ class UsageStore:
                 failed=count if are_failures else 0,
                 input_tokens=given,
                 output_tokens=got,
+                unanswered=count if ended == NO_ANSWER else 0,
+                unanswered_tokens=given + got if ended == NO_ANSWER else 0,
             )
-            for days, pass_name, model, count, given, got in self._transaction.connection.execute(statement)
+            for days, pass_name, model, ended, count, given, got in self._transaction.connection.execute(statement)
         ]

@@ -137,6 +137,10 @@ class ModelCalls:
     async def _asked_now(
         self, key: CallKey, asked: NextRound, record_ids: Sequence[str]
     ) -> StoredAnswer | ChatError | None:
+        chat = self.parts.chat
+        if chat is None:
+            self.stopped = self.stopped or NoModelError(pass_name=asked.request.purpose)
+            return None
         async with self._slots:
             for cancellations in range(_MOST_CANCELLATIONS + 1):
                 async with self._slot():
@@ -144,12 +148,12 @@ class ModelCalls:
                         self.stopped = PausedDreamError()
                     if self.stopped is not None:
                         return None
-                    most = await self.budget.set_aside(asked.request)
+                    most = await self.budget.set_aside(key, asked.request)
                     if isinstance(most, str):
                         self.stopped = self.stopped if asked.is_optional else most
                         return None
                     yields = self.parts.shares_endpoint and cancellations < _MOST_CANCELLATIONS
-                    outcome = await self._call(asked.request, yields=yields)
+                    outcome = await self._call(chat, asked.request, yields=yields)
                     # While it is not stored it holds its slot, so that they bound what a process keeps, and waits for.
                     await self._record(key, asked, outcome, most, record_ids)
                 if outcome is not None:
@@ -197,14 +201,12 @@ class ModelCalls:
                     yield
                     return
 
-    async def _call(self, request: ChatRequest, *, yields: bool) -> Completion | Exception | None:
+    async def _call(self, chat: ChatClient, request: ChatRequest, *, yields: bool) -> Completion | Exception | None:
         """Return the answer or the failure; None if it was given up for a person's turn."""
-        if self.parts.chat is None:
-            return NoModelError(pass_name=request.purpose)
         if not yields:
-            return await _attempted(self.parts.chat, request)
+            return await _attempted(chat, request)
         async with asyncio.TaskGroup() as group:
-            call = group.create_task(_attempted(self.parts.chat, request))
+            call = group.create_task(_attempted(chat, request))
             busy = group.create_task(self.people.wait_until_busy())
             await asyncio.wait({call, busy}, return_when=asyncio.FIRST_COMPLETED)
             busy.cancel()
@@ -220,12 +222,11 @@ class ModelCalls:
         most: Usage,
         record_ids: Sequence[str],
     ) -> None:
-        spent = _cost(outcome, most)
-        await self.budget.settle(most, spent)
         model = asked.request.model or ""
 
         def write(unit: UnitOfWork) -> None:
             calls = dream_stores(unit).calls
+            calls.settle(key)
             if isinstance(outcome, Completion):
                 if self.limits.was_cut(asked.request, outcome.usage):
                     self.limits.learn(asked.request, outcome.usage, unit.now)
@@ -235,10 +236,13 @@ class ModelCalls:
                 calls.fail(key, outcome.failed_tries, model=model)
             elif outcome is None:
                 calls.lose(key, CANCELLED, most, model=model)
-            elif not isinstance(outcome, NoModelError):
+            else:
                 calls.lose(key, type(outcome).__name__, Usage(input_tokens=0, output_tokens=0), model=model)
 
-        await self._written(write, is_paid=isinstance(outcome, Completion))
+        try:
+            await self._written(write, is_paid=isinstance(outcome, Completion))
+        finally:
+            await self.budget.settle(most, outcome)
 
     async def _written(self, write: Callable[[UnitOfWork], None], *, is_paid: bool) -> None:
         """Write; what is paid for is kept while the database is away."""
@@ -293,14 +297,6 @@ def _is_no_answer_of_a_model(error: ChatError) -> bool:
     if isinstance(error, ChatRequestRefusedError):
         return 300 <= error.status < 400
     return isinstance(error, ChatAnswerUnreadableError) and not isinstance(error, ChatAnswerTooLargeError)
-
-
-def _cost(outcome: Completion | Exception | None, most: Usage) -> int:
-    if outcome is None:
-        return most.input_tokens + most.output_tokens
-    tries = outcome.failed_tries if isinstance(outcome, (Completion, ChatError)) else ()
-    usages = [one.usage for one in (*tries, outcome) if not isinstance(one, Exception)]
-    return sum(usage.input_tokens + usage.output_tokens for usage in usages)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import cast
 from agentcore.domain.temporal import to_text
 from agentcore.stores.storage import ReadView
 from dream.cycle.running.admission import moved_of
-from dream.cycle.running.budget import Budget, kept_for, spent_by_all
+from dream.cycle.running.budget import Budget, kept_for
 from dream.cycle.running.context import directives_mark, has_room, to_be_tried
 from dream.cycle.running.model_calls import AnsweredBatch, Exchange, ModelCalls
 from dream.cycle.running.pass_run import PassRun, elapsed
@@ -234,8 +234,7 @@ class ModelPassRun(PassRun):
             )
 
         run, day, forgets, limits, kept = await self.parts.storage.read(self.scope, before)
-        of_all = spent_by_all(self.parts.storage, self.scope, self.options.model, today)
-        budget = Budget(self.options.model, run.tokens, day, kept, of_all)
+        budget = Budget(self.parts.storage, self.scope, self.options.model, today, run.tokens, day, kept)
         at_once = self.options.model.calls_in_flight
         return ModelCalls(
             parts=self.parts,

@@ -59,7 +59,7 @@ class PassRun:
         worked: How long its steps took so far, their commits included, in seconds.
         spent: What its calls cost, however far it came.
         rounds: What each round of its exchanges cost, where there was more than the first.
-        waiting: What of it waits and why, for its notes.
+        waiting: What of it waits and why, and which calls ended without an answer, for its notes.
     """
 
     parts: HostServices
@@ -239,7 +239,11 @@ class PassRun:
         def count(view: ReadView) -> tuple[Spent, tuple[RoundCost, ...], Notes]:
             calls = dream_stores(view).calls
             spent = calls.spent(run_id=self.run_id, pass_name=self.name)
-            return spent, calls.rounds(self.run_id, self.name), waiting_notes(view, self.options, self.name)
+            lost = calls.without_answer(self.run_id, self.name)
+            notes = dict(waiting_notes(view, self.options, self.name))
+            if lost.calls:
+                notes["no_answer"] = {"calls": lost.calls, "tokens": lost.tokens}
+            return spent, calls.rounds(self.run_id, self.name), notes
 
         self.spent, rounds, self.waiting = await self.parts.storage.read(self.scope, count)
         self.rounds = rounds if len(rounds) > 1 else ()

@@ -1,17 +1,21 @@
 """usage, and the alarm that run and status show."""
 
 import asyncio
+import os
+import signal
 import sqlite3
+import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from commandline import CommandLine
+from commandline import CommandLine, environment
 
 from agentcore.clock import SystemClock
 from agentcore.domain import Scope, to_micros
 from agentcore.llm import ChatMessage, ChatRequest, ChatRole, Completion, FailedTry, FinishReason, TryFailure, Usage
 from agentcore.stores import UnitOfWork
 from agentcore.stores.sql import SqlStorage
+from agentcore.testing import ChatServer
 from dream.domain import NextRound
 from dream.stores import dream_stores
 from dream.stores.calls import CallKey
@@ -56,6 +60,48 @@ def test_usage_tells_what_all_scopes_cost_today(cli: CommandLine):
     assert cli.json("usage", "--all-scopes")["host_today"]["most_calls"] == 9
 
 
+async def _killed_in_calls(cli: CommandLine, *signals: signal.Signals) -> int:
+    """Dream once for each signal, which comes while the model is asked, and once more; return the requests sent."""
+    heard = asyncio.Queue[None]()
+
+    async def never(_: object) -> str:
+        heard.put_nowait(None)
+        await asyncio.Event().wait()
+        return ""
+
+    async with ChatServer([never] * 99) as server:
+        names = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none", "AGENTCORE_MODEL": "scripted"}
+        for sent in (*signals, None):
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "dream", "--data", str(cli.data), "run"),
+                env=environment() | names,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.DEVNULL,
+            )
+            if sent is not None:
+                await heard.get()
+                os.kill(process.pid, sent)
+            await process.wait()
+        return server.calls
+
+
+@pytest.mark.slow
+def test_a_call_whose_process_is_killed_counts_in_the_budget_of_the_day_and_in_usage(cli: CommandLine):
+    cli.known("Ana likes green tea", "Ana likes green teas")
+    bounds = "[dreaming.model]\ncalls_per_day = 3\ncalls_in_flight = 1\n"
+    (cli.data / "agentcore.toml").write_text(bounds, "utf-8")
+    assert asyncio.run(_killed_in_calls(cli, signal.SIGKILL, signal.SIGTERM, signal.SIGKILL)) == 3
+    total = cli.json("usage")["total"]
+    assert (total["calls"], total["failed"], total["unanswered"]) == (3, 3, 3)
+    assert total["unanswered_tokens"] == total["input_tokens"] + total["output_tokens"] > 3_000
+    assert f"3 calls without an answer, about {total['unanswered_tokens']:,} tokens" in cli.good("usage")
+    (run,) = cli.json("runs")["runs"]
+    told = cli.json("show", run["run_id"])["passes"]
+    lost = [one["notes"]["no_answer"] for one in told if "no_answer" in one["notes"]]
+    assert sum(one["calls"] for one in lost) == 3
+    assert "day_calls" in {one["reason"] for one in told}
+
+
 def test_usage_tells_days_passes_and_models_apart(cli: CommandLine):
     _paid(cli)
     document = cli.json("usage")
@@ -65,7 +111,8 @@ def test_usage_tells_days_passes_and_models_apart(cli: CommandLine):
         (str(today), "merging", 2, 1),
         (str(today), "mining", 1, 0),
     ]
-    assert document["total"] == {"calls": 4, "failed": 1, "input_tokens": 1_105, "output_tokens": 32}
+    spent = {"calls": 4, "failed": 1, "input_tokens": 1_105, "output_tokens": 32}
+    assert document["total"] == spent | {"unanswered": 0, "unanswered_tokens": 0}
     assert document["tokens_left_today"] == 2_000_000 - (70 + 10 + 5 + 10 + 32)
 
 
@@ -88,7 +135,8 @@ def test_usage_of_the_last_days(cli: CommandLine, days: int, calls: int):
 def test_usage_told_apart_by_less(cli: CommandLine):
     _paid(cli)
     (row,) = cli.json("usage", "--by", "model")["usage"]
-    assert row == {"model": "scripted", "calls": 4, "failed": 1, "input_tokens": 1_105, "output_tokens": 32}
+    assert (row["model"], row["calls"], row["failed"]) == ("scripted", 4, 1)
+    assert (row["input_tokens"], row["output_tokens"]) == (1_105, 32)
     rows = cli.json("usage", "--by", "pass", "--by", "model")["usage"]
     assert [row["pass"] for row in rows] == ["merging", "mining"]
     assert cli.good("usage", "--by", "pass").splitlines()[1].split() == ["merging", "2", "1", "35", "12"]

@@ -21,6 +21,7 @@ def usage_lines(
         yield from paragraph(f"No model was asked for {session.scope} in that time.", session.screen.width)
     else:
         yield from _table(rows, total, [key for key in UsageKey if key in keys])
+        yield from _unanswered_lines(session.screen.width, total)
     yield left_line(left)
 
 
@@ -28,6 +29,13 @@ def usage_of_scopes_lines(found: Sequence[tuple[Scope, UsageRow, int | None]], t
     """Yield a line per scope with what may still be spent on it today, and the sum of all."""
     lines = [[str(scope), *_numbers(row), "no bound" if left is None else f"{left:,}"] for scope, row, left in found]
     yield from numbers_table([["scope", *_COUNTS, "left today"], *lines, ["total", *_numbers(total), ""]], 1)
+
+
+def _unanswered_lines(width: int, total: UsageRow) -> Lines:
+    if total.unanswered:
+        calls = f"{counted(total.unanswered, 'call')} without an answer, about {total.unanswered_tokens:,} tokens"
+        told = f"{calls}: under way, or ended with the process that asked. They count by what they can cost at most."
+        yield from paragraph(told, width)
 
 
 def left_line(left: int | None) -> Line:
