@@ -1,21 +1,17 @@
 """usage, and the alarm that run and status show."""
 
 import asyncio
-import os
-import signal
 import sqlite3
-import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from commandline import CommandLine, environment
+from commandline import CommandLine
 
 from agentcore.clock import SystemClock
 from agentcore.domain import Scope, to_micros
 from agentcore.llm import ChatMessage, ChatRequest, ChatRole, Completion, FailedTry, FinishReason, TryFailure, Usage
 from agentcore.stores import UnitOfWork
 from agentcore.stores.sql import SqlStorage
-from agentcore.testing import ChatServer
 from dream.domain import NextRound
 from dream.stores import dream_stores
 from dream.stores.calls import CallKey
@@ -23,8 +19,8 @@ from dream.stores.calls import CallKey
 REQUEST = ChatRequest(messages=(ChatMessage(ChatRole.USER, "Hi"),), max_output_tokens=9, purpose="x")
 
 
-def _paid(cli: CommandLine) -> None:
-    """Leave three calls of two passes behind, of which one failed and one is two days old."""
+def _paid(cli: CommandLine, *, begun: int = 0) -> None:
+    """Leave three calls of two passes behind, of which one failed and one is two days old; and some that were begun."""
 
     def pay(unit: UnitOfWork) -> None:
         calls = dream_stores(unit).calls
@@ -39,6 +35,9 @@ def _paid(cli: CommandLine) -> None:
             )
             key = CallKey(run_id="r", pass_name=name, batch_key=str(place), round=1)
             calls.save(key, asked=NextRound(REQUEST), completion=completion, record_ids=(), since=calls.forgets())
+        for place in range(begun):
+            key = CallKey(run_id="r", pass_name="mining", batch_key=f"begun {place}", round=1)
+            calls.begin(key, Usage(input_tokens=100, output_tokens=9), model="")
 
     async def write() -> None:
         storage = SqlStorage(cli.database, clock=SystemClock())
@@ -60,46 +59,11 @@ def test_usage_tells_what_all_scopes_cost_today(cli: CommandLine):
     assert cli.json("usage", "--all-scopes")["host_today"]["most_calls"] == 9
 
 
-async def _killed_in_calls(cli: CommandLine, *signals: signal.Signals) -> int:
-    """Dream once for each signal, which comes while the model is asked, and once more; return the requests sent."""
-    heard = asyncio.Queue[None]()
-
-    async def never(_: object) -> str:
-        heard.put_nowait(None)
-        await asyncio.Event().wait()
-        return ""
-
-    async with ChatServer([never] * 99) as server:
-        names = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none", "AGENTCORE_MODEL": "scripted"}
-        for sent in (*signals, None):
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "dream", "--data", str(cli.data), "run"),
-                env=environment() | names,
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.DEVNULL,
-            )
-            if sent is not None:
-                await heard.get()
-                os.kill(process.pid, sent)
-            await process.wait()
-        return server.calls
-
-
-@pytest.mark.slow
-def test_a_call_whose_process_is_killed_counts_in_the_budget_of_the_day_and_in_usage(cli: CommandLine):
-    cli.known("Ana likes green tea", "Ana likes green teas")
-    bounds = "[dreaming.model]\ncalls_per_day = 3\ncalls_in_flight = 1\n"
-    (cli.data / "agentcore.toml").write_text(bounds, "utf-8")
-    assert asyncio.run(_killed_in_calls(cli, signal.SIGKILL, signal.SIGTERM, signal.SIGKILL)) == 3
-    total = cli.json("usage")["total"]
-    assert (total["calls"], total["failed"], total["unanswered"]) == (3, 3, 3)
-    assert total["unanswered_tokens"] == total["input_tokens"] + total["output_tokens"] > 3_000
-    assert f"3 calls without an answer, about {total['unanswered_tokens']:,} tokens" in cli.good("usage")
-    (run,) = cli.json("runs")["runs"]
-    told = cli.json("show", run["run_id"])["passes"]
-    lost = [one["notes"]["no_answer"] for one in told if "no_answer" in one["notes"]]
-    assert sum(one["calls"] for one in lost) == 3
-    assert "day_calls" in {one["reason"] for one in told}
+def test_usage_tells_of_calls_that_have_no_answer(cli: CommandLine):
+    _paid(cli, begun=2)
+    spent = {"calls": 6, "failed": 3, "input_tokens": 1_305, "output_tokens": 50}
+    assert cli.json("usage")["total"] == spent | {"unanswered": 2, "unanswered_tokens": 218}
+    assert "2 calls without an answer, about 218 tokens" in cli.good("usage")
 
 
 def test_usage_tells_days_passes_and_models_apart(cli: CommandLine):

@@ -1,5 +1,7 @@
 """What a day may cost: tokens and calls of a scope, and of all scopes together."""
 
+import asyncio
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +12,10 @@ from wishing import Curious
 from agentcore.domain.scope import Scope
 from agentcore.domain.scope_pattern import ScopePattern
 from agentcore.errors import InvalidOptionsError
-from agentcore.llm import Completion, FinishReason, Usage
+from agentcore.llm import ChatRequest, Completion, FinishReason, Usage
 from dream.cycle import Runner
 from dream.domain import PassReport
+from dream.domain.usage import summed
 from dream.options import DreamOptions
 from dream.options.levels import OptionLevels, of_code
 from dream.passes import PassSlot
@@ -50,6 +53,27 @@ async def test_what_other_scopes_spent_today_counts_toward_the_bounds_of_all_alo
     assert (await asks(world_on_disk.elsewhere(), 2)).calls == 2
     found = await asks(bounded(world_on_disk, **bound), 3)
     assert (found.calls, found.reason) == (calls, reason)
+
+
+async def test_a_dream_cancelled_in_a_call_is_charged_what_the_call_may_cost(world_on_disk: World):
+    one = bounded(world_on_disk, calls_per_day=3)
+    asked = 0
+
+    async def never(_: ChatRequest) -> Completion:
+        nonlocal asked
+        asked += 1
+        dreaming.cancel()
+        await asyncio.Event().wait()
+        return answered(1)
+
+    waiting = replace(one, chat=VerifyingChatClient([never] * 4))
+    for _ in range(4):
+        dreaming = asyncio.create_task(waiting.run_passes(Curious(["question"])))
+        with suppress(asyncio.CancelledError):
+            await dreaming
+    assert asked == 3
+    (total,) = summed(await one.dreams.usage())
+    assert (total.calls, total.unanswered, total.unanswered_tokens, total.output_tokens) == (3, 3, total.tokens, 300)
 
 
 async def test_a_bound_of_all_scopes_is_left_for_today_and_renewed_at_midnight(world_on_disk: World):

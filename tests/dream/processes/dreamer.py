@@ -37,6 +37,7 @@ from dream.cycle import DreamListeners, DreamService, OutboxFlush, Planner
 from dream.cycle.scheduling.scope_runners import ScopeRunners
 from dream.domain import RunKind, RunReport
 from dream.interfaces.benchmark import scripted_answer
+from dream.domain.usage import summed
 from dream.options import (
     ConsolidationOptions,
     DreamOptions,
@@ -235,11 +236,18 @@ _KEPT = ("key", "spare key")
 
 
 async def think(world: World, task: Task) -> Answer:
-    """Run a cycle with the model at an address; with `turns`, a person comes in so often at random instants."""
+    """Run a cycle with the model at an address; with `turns`, a person comes in so often at random instants.
+
+    With `calls_per_day`, one call at a time within that bound.
+    """
     client = OpenAIChatClient(ChatOptions(base_url=task["base_url"], model="scripted", retries=0))
     await client.start()
     options = world.options.replace(
-        model=ModelOptions(prompt_tokens=500, calls_in_flight=4),
+        model=ModelOptions(
+            prompt_tokens=500,
+            calls_in_flight=1 if "calls_per_day" in task else 4,
+            calls_per_day=task.get("calls_per_day"),
+        ),
         consolidation=ConsolidationOptions(batch_entries=6, share_cap=1.0),
     )
     thinking = replace(world, chat=client, options=options, shares_endpoint="turns" in task)
@@ -252,6 +260,12 @@ async def think(world: World, task: Task) -> Answer:
                 await asyncio.sleep(chance.uniform(0.0, 0.02))
     await client.stop()
     return run.result().to_json()
+
+
+async def usage(world: World, _task: Task) -> Answer:
+    """What all calls cost."""
+    (total,) = summed(await world.dreams.usage())
+    return total.to_json()
 
 
 async def asked(world: World, _task: Task) -> Answer:
@@ -335,6 +349,7 @@ WORK: dict[str, Callable[[World, Task], Awaitable[Answer]]] = {
     "think": think,
     "essence": essence,
     "asked": asked,
+    "usage": usage,
     "count": count,
     "need": need,
     "promote": promote,
@@ -440,7 +455,7 @@ def serve() -> None:
         if "join" in task:
             answer = finish(task["join"], running.pop(task["join"]))
         elif "kill" in task:
-            os.kill(task["kill"], signal.SIGKILL)
+            os.kill(task["kill"], task.get("by", signal.SIGKILL))
             answer = finish(task["kill"], running.pop(task["kill"]))
         else:
             began = time.perf_counter()

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import random
 import shutil
+import signal
 from collections import Counter
 from datetime import timedelta
 from pathlib import Path
@@ -84,6 +85,34 @@ async def test_a_dream_killed_while_a_model_thinks_pays_for_no_answer_twice(
             after = thinker.asked()
             assert {prompt for prompt in paid if after[prompt] != before[prompt]} == set(), point
     assert killed > POINTS / 2
+
+
+async def test_calls_of_killed_processes_count_in_the_budget_of_the_day_and_in_usage(
+    server: ForkServer, tmp_path: Path
+):
+    heard = asyncio.Queue[None]()
+
+    async def never(_: ServedRequest) -> str:
+        heard.put_nowait(None)
+        await asyncio.Event().wait()
+        return ""
+
+    async with ChatServer(itertools.repeat(never)) as asked:
+        thinker = Thinker(server, tmp_path, asked)
+        await thinker.fill()
+        dreaming = {"folder": tmp_path / "template", "work": "think", "calls_per_day": 3}
+        for by in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
+            begun = await thinker.ask(**dreaming, wait=False)
+            await asyncio.wait_for(heard.get(), 60)
+            await thinker.ask(kill=begun["pid"], by=by)
+        last = await thinker.ask(**dreaming)
+        assert asked.calls == 3
+        spent = await thinker.ask(folder=tmp_path / "template", work="usage")
+    assert (spent["calls"], spent["failed"], spent["unanswered"]) == (3, 3, 3)
+    assert spent["unanswered_tokens"] == spent["input_tokens"] + spent["output_tokens"] > 3_000
+    told = {"calls": 3, "tokens": spent["unanswered_tokens"]}
+    assert told in [one["notes"].get("no_answer") for one in last["passes"]]
+    assert "day_calls" in [one["reason"] for one in last["passes"]]
 
 
 @pytest.mark.parametrize("seed", range(1))

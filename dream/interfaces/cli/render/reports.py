@@ -331,6 +331,7 @@ def _waits(told: Mapping[str, Any]) -> str:
 _TOLD: Mapping[str, Callable[[Any], str]] = {
     "commit": lambda value: committed(str(value)),
     "waits": _waiting,
+    "no_answer": lambda value: f"{counted(value['calls'], 'call')} without an answer, about {value['tokens']:,} tokens",
     "score_range": lambda value: f"scores {value[0]:.2f} to {value[1]:.2f}" if value else "",
 }
 """How a note is told that is no plain count."""
