@@ -36,8 +36,8 @@ from agentcore.workspace import GitUse, Workspaces
 from dream.cycle import DreamListeners, DreamService, OutboxFlush, Planner
 from dream.cycle.scheduling.scope_runners import ScopeRunners
 from dream.domain import RunKind, RunReport
-from dream.interfaces.benchmark import scripted_answer
 from dream.domain.usage import summed
+from dream.interfaces.benchmark import scripted_answer
 from dream.options import (
     ConsolidationOptions,
     DreamOptions,
