@@ -70,9 +70,9 @@ def _in_other_years(about: SubjectTime, former: set[str], told: set[str]) -> Sub
     if not gone:
         return about
     if len(gone) == len(come) == 1:
-        (year,) = gone
+        (year,), (other,) = gone, come
         with suppress(InvalidSubjectTimeError):
-            return clean_subject_time(re.sub(rf"(?<![-\d]){year}[-0-9T:]*", *come, str(about)))
+            return clean_subject_time(re.sub(rf"(?<![-\d]){year}[-0-9T:]*", other, str(about)))
     return clean_subject_time(*told) if len(told) == 1 else None
 
 
