@@ -1,5 +1,6 @@
 """Calls REST inside the process, as somebody who is logged in: the page has no other way to read or write."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -11,6 +12,7 @@ from starlette.types import ASGIApp, Message
 from dream.interfaces.serving.caller import SCOPE_KEY, Caller
 
 _API: Final = "/api/v1"
+_NAMES: Final = {"content": "text", "subject_time": "what it is about"}
 
 
 class RefusedCallError(Exception):
@@ -28,6 +30,24 @@ class RefusedCallError(Exception):
     def status(self) -> int:
         """The status of the answer."""
         return int(self.problem.get("status", 500))
+
+
+def plain(problem: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a problem in words for those who filled in a form.
+
+    Example:
+        >>> fault = {"where": "body.importance", "what": "Input should be less than or equal to 1"}
+        >>> plain({"code": "invalid_request", "detail": "...", "faults": [fault]})["detail"]
+        'Importance: it should be less than or equal to 1. Nothing was done.'
+    """
+    faults = problem.get("faults")
+    if not faults:
+        return problem
+    field = faults[0]["where"].split(".")[1:2]
+    name = _NAMES.get(field[0], field[0].replace("_", " ")) if field else "form"
+    what = re.sub(r"^(Input|Value|String|List)\b", "it", faults[0]["what"].removeprefix("Value error, ")).rstrip(".")
+    what = what.split(", unable to parse")[0]
+    return {**problem, "detail": f"{name.capitalize()}: {what}. Nothing was done."}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +138,7 @@ class ApiCalls:
         }
         await self.rest(scope, answer.receive, answer.send)
         if answer.status >= 400:
-            raise RefusedCallError({**answer.document, "status": answer.status})
+            raise RefusedCallError(plain({**answer.document, "status": answer.status}))
         return answer
 
 

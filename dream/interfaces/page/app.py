@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 from urllib.parse import parse_qsl, quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader
+from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -24,7 +25,7 @@ from dream.interfaces.page.api_calls import ApiCalls, RefusedCallError
 from dream.interfaces.page.logins import LOGIN_HOLDS, Login, Logins
 from dream.interfaces.page.rendering import Done, Rendering, Shown, amount, counted
 from dream.interfaces.page.views import VIEWS, nowhere
-from dream.interfaces.page.word_diff import changed_fields, word_diff
+from dream.interfaces.page.word_diff import changed_fields, is_instant, word_diff
 from dream.interfaces.serving.caller import Caller, NotAllowedError
 
 _HERE: Final = Path(__file__).parent
@@ -223,25 +224,34 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     filters = cast("dict[str, Any]", found.filters)
-    filters |= {"when": when, "day": _day, "thousands": _thousands}
+    filters |= {"when": when, "day": day, "thousands": _thousands}
     known = cast("dict[str, Any]", found.globals)
     known |= {"word_diff": word_diff, "changed_fields": changed_fields, "link": link, "amount": amount}
-    known |= {"gate_words": gate_words, "counted": counted}
+    known |= {"gate_words": gate_words, "counted": counted, "is_instant": is_instant}
     return found
 
 
-def when(text: str | None) -> str:
-    """Return an instant of a document as people read it.
+def when(text: str | None) -> Markup:
+    """Return an instant of a document as people read it; in a browser `page.js` makes it that of their own clock.
 
     Example:
-        >>> when("2025-05-08T18:02:11.5Z"), when(None)
-        ('2025-05-08 18:02', '')
+        >>> str(when("2025-05-08T18:02:11.5Z")), str(when(None))
+        ('<time datetime="2025-05-08T18:02:11.5Z">2025-05-08 18:02 UTC</time>', '')
     """
-    return "" if not text else f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M}"
+    return (
+        Markup('<time datetime="{}">{:%Y-%m-%d %H:%M} UTC</time>').format(text, datetime.fromisoformat(text))
+        if text
+        else Markup()
+    )
 
 
-def _day(text: str | None) -> str:
-    return when(text)[:10]
+def day(text: str | None) -> Markup:
+    """Return the day of an instant in the same way."""
+    return (
+        Markup('<time class="day" datetime="{}">{:%Y-%m-%d}</time>').format(text, datetime.fromisoformat(text))
+        if text
+        else Markup()
+    )
 
 
 def _thousands(value: int) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -48,7 +48,7 @@ async def overview(api: ApiCalls, shown: Shown) -> Rendering:
         {
             "status": status,
             "last": last,
-            "told": [] if last is None else in_sentences(last),
+            "told": [] if last is None else in_sentences(last, proposals["proposals"]),
             "since": 0 if last is None else dreams.index(last),
             "usage": usage,
             "questions": questions["questions"],
@@ -92,15 +92,19 @@ def _points(values: Mapping[str, int]) -> str:
     return orjson.dumps([at, [values[day] for day in days]]).decode()
 
 
-def in_sentences(run: Mapping[str, Any]) -> list[str]:
-    """Return what a run did, pass by pass, in words."""
+def in_sentences(run: Mapping[str, Any], proposals: Sequence[Mapping[str, Any]] = ()) -> list[str]:
+    """Return what a run did, pass by pass, in words, and how much of it still waits among *proposals*."""
+    waiting = Counter(one["pass"] for one in proposals if one["run_id"] == run["run_id"])
     told: list[str] = []
     for one in run["passes"]:
         if one["outcome"] == "failed":
             told.append(f"{one['name']} failed: {one['reason']}")
         elif one["accepted"] or one["proposed"] or one["purged"] or one["refused"]:
             parts = [amount({"changes": one["accepted"], "purged": one["purged"]})]
-            parts += [f"{one['proposed']:,} for you to decide"] if one["proposed"] else []
+            left = (
+                f"{waiting[one['name']]:,} of them for you to decide" if waiting[one["name"]] else "none of them waits"
+            )
+            parts += [f"{one['proposed']:,} proposed, {left}"] if one["proposed"] else []
             parts += [f"{len(one['refused']):,} refused"] if one["refused"] else []
             told.append(f"{one['name']}: {', '.join(parts)}")
     return told
@@ -128,7 +132,14 @@ async def _run(api: ApiCalls, shown: Shown) -> Rendering:
     template = "undo.html" if part == "undo" else "run.html"
     values = {"run": run, "wanted": wanted, "after": after, "rows": rows, "more": more, "undone": undone}
     taken_back = set[int]() if part == "undo" else await _taken_back(api, run, rows, others["runs"])
-    return Rendering(template, {**values, "taken_back": taken_back})
+    return Rendering(template, {**values, "taken_back": taken_back, "texts": await _successors(api, rows)})
+
+
+async def _successors(api: ApiCalls, rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the texts of what took the place of changed memories, by id."""
+    images = [image for row in rows for image in (row["before"], row["after"]) if image]
+    named = dict.fromkeys(image["successor"] for image in images if image.get("successor"))
+    return dict(await asyncio.gather(*(api.text_of(one) for one in named)))
 
 
 async def _taken_back(api: ApiCalls, run: Mapping[str, Any], rows: list[Any], runs: list[Any]) -> set[int]:
@@ -146,7 +157,9 @@ async def _taken_back(api: ApiCalls, run: Mapping[str, Any], rows: list[Any], ru
 
 async def review(api: ApiCalls, _: Shown) -> Rendering:
     """The queue of what waits for a person."""
-    return Rendering("review.html", await api.get("/proposals"))
+    found = await api.get("/proposals")
+    rows = [row for one in found["proposals"] for row in one["changes"]]
+    return Rendering("review.html", {**found, "texts": await _successors(api, rows)})
 
 
 async def questions(api: ApiCalls, shown: Shown) -> Rendering:

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 import regex
 
 _PIECE: Final = regex.compile(r"\s+|[\p{L}\p{M}\p{N}]+|.", regex.DOTALL)
+_INSTANT: Final = regex.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _MOST: Final = 4_000
 """Pieces of a text that are compared; longer ones are shown as gone and come, whole."""
 
@@ -41,3 +42,13 @@ def changed_fields(before: dict[str, object], after: dict[str, object]) -> list[
     """Return the fields of a record that differ, with both values, in the order of their names."""
     names = sorted(set(chain(before, after)))
     return [(name, before.get(name), after.get(name)) for name in names if before.get(name) != after.get(name)]
+
+
+def is_instant(value: object) -> bool:
+    """Tell whether a value of a record is an instant, to be shown as one.
+
+    Example:
+        >>> is_instant("2025-05-08T18:02:11.5Z"), is_instant("2025-05-08"), is_instant(None)
+        (True, False, False)
+    """
+    return isinstance(value, str) and _INSTANT.fullmatch(value) is not None

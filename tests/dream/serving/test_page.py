@@ -332,3 +332,23 @@ async def test_a_question_shows_what_tells_equal_sentences_apart(server: Served)
 async def test_a_scope_that_never_held_anything_says_so(server: Served):
     async with visiting(server) as person:
         assert "Nothing was ever stored in the scope a/b/c." in texts(await person.see("memories", home="/in/a/b/c/"))
+
+
+async def test_changes_and_errors_are_told_in_words_and_what_was_decided_waits_nowhere(server: Served):
+    kept = await server.host.memory.remember("Ana keeps bees.", tags=["garden"])
+    again = replace(kept, id="again", tags=("noise", "spring"), pinned=True)
+    await server.host.storage.write(Scope.default(), lambda unit: unit.entries.add([again]))
+    await server.client.patch("/api/v1/options", json={"said": {"modes.exact-fold": "propose"}})
+    await server.finished(await server.client.post(RUNS, json={"passes": ["exact-fold"]}))
+    async with visiting(server) as person:
+        assert "1 proposed, 1 of them for you to decide" in texts(await person.see())
+        page = await person.see("review")
+        assert all(row in texts(page) for row in ("pinnednoyes", "tagsgardengarden, noise, spring"))
+        assert f'memories/{kept.id}" dir="auto">Ana keeps bees.</a>' in page
+        assert re.search(r'<ins><time datetime="[^"]+Z">\d{4}-\d\d-\d\d \d\d:\d\d UTC</time></ins>', page)
+        (proposal,) = re.findall(r'name="id" value="(\w+)">\s*<button class="main"', page)
+        await person.do("reject", id=proposal)
+        assert "1 proposed, none of them waits" in texts(await person.see())
+        told = texts((await person.do("edit", memory=kept.id, text="Ana keeps bees.", importance="7")).text)
+        assert "Importance: it should be less than or equal to 1. Nothing was done." in told
+        assert "OpenAPI" not in told

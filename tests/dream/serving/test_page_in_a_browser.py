@@ -31,6 +31,7 @@ async def test_a_person_finds_what_changed_and_undoes_it_by_keys_alone(server: S
         for key in "gu":
             await keys.press(key)
         await browser.tab.wait_for_url("**/runs")
+        assert "UTC" not in await browser.says(), "times are those of the browser's clock"
         for key in ("j", "Enter"):
             await keys.press(key)
         await browser.tab.wait_for_url("**/runs/*")

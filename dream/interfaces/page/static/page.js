@@ -93,6 +93,16 @@ document.addEventListener("change", ({ target }) => {
   else if (target.id === "all") for (const box of document.querySelectorAll('input[form="decide"]')) box.checked = target.checked;
 });
 
+function onOwnClock(within) {
+  for (const time of within.querySelectorAll("time:not([title])")) {
+    const at = new Date(time.dateTime);
+    const local = new Date(at - at.getTimezoneOffset() * 60000).toISOString();
+    time.title = time.dateTime;
+    time.textContent = time.className === "day" ? local.slice(0, 10) : local.slice(0, 16).replace("T", " ");
+  }
+}
+onOwnClock(document);
+
 function plot(element) {
   const [at, values] = JSON.parse(element.dataset.points);
   if (!values.some(Boolean)) { element.textContent = "Nothing yet."; return; }
@@ -115,4 +125,5 @@ function plot(element) {
     }],
   }, [at, values], element);
 }
+document.addEventListener("htmx:afterSettle", () => onOwnClock(document));
 document.addEventListener("htmx:afterSettle", (event) => event.target.querySelectorAll(".plot:empty").forEach(plot));
