@@ -100,7 +100,10 @@ class WorkspacePlan:
             return None
         path = max(about, key=lambda one: one.scopes.narrowness).path(scope)
         try:
-            path.mkdir(parents=True, exist_ok=True)
+            # Each by itself: the mode of `parents=True` is that of the last alone.
+            for one in reversed([path, *path.parents]):
+                if not one.is_dir():
+                    one.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             problem = f"it cannot be made ({error.strerror}); make it, or name another folder"
             raise InvalidWorkspaceError(path=str(path), problem=problem) from error

@@ -11,6 +11,7 @@ from agentcore import AgentHostBuilder
 from agentcore.domain import Scope
 from dream.interfaces.exchange import export_scope
 from dream.interfaces.exchange.files import replacing
+from dream.interfaces.serving.token_file import local_token
 
 
 @pytest.fixture(autouse=True)
@@ -28,6 +29,9 @@ def open_to_others(folder: Path) -> list[str]:
 
 async def test_all_files_of_a_host_are_its_owners_alone(tmp_path: Path):
     folder = tmp_path / "data"
+    folder.mkdir(mode=0o700)
+    (folder / "agentcore.toml").write_text('workspace = "notes/{workspace}/{observed}"\n', "utf-8")
+    (folder / "agentcore.toml").chmod(0o600)
     builder = AgentHostBuilder(folder).with_memory().with_conversation_log().with_dreaming(in_background=False)
     async with builder.build() as host:
         for number in range(300):
@@ -36,7 +40,15 @@ async def test_all_files_of_a_host_are_its_owners_alone(tmp_path: Path):
         await host.dreams.run()
         assert open_to_others(folder) == []
     assert list(folder.glob("*.db"))
+    assert (folder / "notes" / "default" / "agent").is_dir()
     assert open_to_others(folder) == []
+
+
+async def test_the_token_of_a_server_is_its_owners_alone_though_nothing_made_the_folder(tmp_path: Path):
+    async with AgentHostBuilder(None).with_memory().build() as host:
+        secret = await local_token(host.tokens, tmp_path / "data" / "serve.token")
+    assert (tmp_path / "data" / "serve.token").read_text("utf-8").strip() == secret
+    assert open_to_others(tmp_path / "data") == []
 
 
 async def test_a_file_that_was_there_keeps_its_permissions(tmp_path: Path):

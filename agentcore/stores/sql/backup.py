@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from agentcore.errors import InvalidBackupError, InvalidOptionsError, StorageUnavailableError
+from agentcore.stores.sql.engines.reading_only import ReadingPlace
 from agentcore.stores.sql.leases import is_gone, machine, process_mark
 from agentcore.stores.sql.schema import KNOWN_REVISIONS, RETIRED_REVISIONS
 
@@ -114,7 +115,7 @@ def examined(path: Path) -> Backup:
         problem = "it is a folder: name a file in it" if path.is_dir() else "there is no such file"
         raise InvalidBackupError(path=str(path), problem=problem)
     try:
-        with closing(_reading(path, immutable=True)) as driver:
+        with closing(_reading(f"{_address(path)}&immutable=1")) as driver:
             (verdict,) = driver.execute("PRAGMA integrity_check(1)").fetchone()
             tables = {str(name) for (name,) in driver.execute(_TABLES)}
             if verdict != "ok":
@@ -159,12 +160,21 @@ def copy_before_migration(database: Path, found: str, at: datetime) -> Backup:
 
 
 def _copy(database: Path, target: Path) -> None:
-    with closing(_reading(database)) as driver:
-        driver.execute("VACUUM INTO ?", (str(target),))
+    is_writable = os.access(database.parent, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+    place = None if is_writable else ReadingPlace(database)
+    try:
+        with closing(_reading(_address(database) if place is None else place.address)) as driver:
+            driver.execute("VACUUM INTO ?", (str(target),))
+    finally:
+        if place is not None:
+            place.remove()
 
 
-def _reading(path: Path, *, immutable: bool = False) -> sqlite3.Connection:
-    address = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if immutable else ''}"
+def _address(path: Path) -> str:
+    return f"{path.absolute().as_uri()}?mode=ro"
+
+
+def _reading(address: str) -> sqlite3.Connection:
     return sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
 
 

@@ -14,6 +14,7 @@ from agentcore.errors import StorageUnavailableError
 from agentcore.stores.sql.engines.database import Database
 from agentcore.stores.sql.engines.database_url import require_driver
 from agentcore.stores.sql.engines.sqlite_database import SqliteDatabase
+from agentcore.stores.sql.erase import held_scopes
 from agentcore.stores.sql.forget_key import ForgetKey
 from agentcore.stores.sql.schema import busy_holders, hosts, known_copies, metadata, scopes
 from agentcore.stores.sql.scope_copy import copy_rows
@@ -28,7 +29,7 @@ class Copied:
     """What was copied.
 
     Args:
-        scopes: How many scopes.
+        scopes: How many scopes hold anything.
         rows: How many rows, by the table they stand in.
     """
 
@@ -57,12 +58,13 @@ def copy_everything(source: Path | str, target: Path | str, *, at: datetime | No
             if table not in _LEFT_OUT
         }
         _go_on_counting(writing)
+        held = len(held_scopes(writing))
         if at is not None:
             writing.execute(_noting(there, counts, at))
     if at is not None:
         with suppress(StorageUnavailableError), _opened(source) as there, there.writing() as noting:
             noting.execute(_noting(here, counts, at))
-    return Copied(scopes=counts[scopes.name], rows={name: count for name, count in counts.items() if count})
+    return Copied(scopes=held, rows={name: count for name, count in counts.items() if count})
 
 
 def _noting(copy: Database, counts: Mapping[str, int], at: datetime) -> Insert:

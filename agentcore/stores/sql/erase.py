@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, insert, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, func, insert, or_, select, tuple_, update
 
 from agentcore.domain.records import RECORD_TYPES
 from agentcore.domain.scope import Scope
@@ -30,6 +30,7 @@ from agentcore.stores.sql.schema import (
     model_calls,
     peers,
     scopes,
+    settings,
     skill_uses,
     skills,
     tool_calls,
@@ -175,6 +176,13 @@ def all_erasures(connection: Connection, since: datetime | None = None) -> list[
     if since is not None:
         made = made.where(_E.erased_at >= to_micros(since))
     return [_to_erasure(row) for row in connection.execute(made)]
+
+
+def held_scopes(connection: Connection) -> list[Scope]:
+    """Return every scope that holds anything, sorted."""
+    any_setting = exists().where(settings.c.scope_id == scopes.c.pk)
+    statement = select(*(scopes.c[name] for name in _NAMED)).where(or_(scopes.c.revision > 0, any_setting))
+    return sorted({_scope(row) for row in connection.execute(statement)} - erased_scopes(connection))
 
 
 def erased_scopes(connection: Connection) -> set[Scope]:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
-from sqlalchemy import Connection, exists, insert, or_, select
+from sqlalchemy import Connection, insert
 
 from agentcore.clock import Clock, SystemClock
 from agentcore.domain.actor import HOST, Actor
@@ -25,10 +25,10 @@ from agentcore.stores.sql.conclusions import settle
 from agentcore.stores.sql.engines.database import Database
 from agentcore.stores.sql.engines.sqlite import BUSY_TIMEOUT, require_room
 from agentcore.stores.sql.engines.sqlite_database import SqliteDatabase
-from agentcore.stores.sql.erase import all_erasures, erased_scopes, turns_elsewhere, unfinished
+from agentcore.stores.sql.erase import all_erasures, held_scopes, turns_elsewhere, unfinished
 from agentcore.stores.sql.feed import record_activity
 from agentcore.stores.sql.forget_key import KEY_VARIABLE, ForgetKey
-from agentcore.stores.sql.schema import known_copies, scopes, settings
+from agentcore.stores.sql.schema import known_copies
 from agentcore.stores.sql.scope_copy import copy_scope
 from agentcore.stores.sql.scope_keys import scope_key
 from agentcore.stores.sql.tombstones import OTHER_KEY
@@ -193,7 +193,7 @@ class SqlStorage:
 
     async def scopes(self) -> list[Scope]:
         """Return every scope that holds anything, sorted."""
-        return await _on(self._read_threads, self._scopes)
+        return await _on(self._read_threads, lambda: self._across_scopes(held_scopes))
 
     async def unfinished(self) -> tuple[list[Scope], list[Scope]]:
         """Return scopes whose erasure was cut short, and those where files are to be cleared after a forget."""
@@ -300,16 +300,6 @@ class SqlStorage:
                 self._scope_keys.clear()
             self._scope_keys[scope] = key
         return key
-
-    def _scopes(self) -> list[Scope]:
-        any_setting = exists().where(settings.c.scope_id == scopes.c.pk)
-        statement = select(scopes.c.workspace, scopes.c.observer, scopes.c.observed)
-
-        def look(connection: Connection) -> list[Scope]:
-            rows = connection.execute(statement.where(or_(scopes.c.revision > 0, any_setting)))
-            return sorted({Scope(*row) for row in rows} - erased_scopes(connection))
-
-        return self._across_scopes(look)
 
     def _across_scopes(self, look: Callable[[Connection], T]) -> T:
         def attempt() -> T:

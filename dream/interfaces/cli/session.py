@@ -36,7 +36,7 @@ DATABASE_VARIABLE = "AGENTCORE_DATABASE"
 _DATABASE = "agentcore.db"
 _ONE_SCOPE = (
     r"name one scope, with \* for a * of its own name; these take patterns: status, usage, export, doctor, run, "
-    "forget --everything"
+    "forget --everything, forget --all-of"
 )
 
 

@@ -26,6 +26,7 @@ def _read(path: Path) -> str:
 
 def _write(path: Path, secret: str) -> None:
     beside = path.with_name(f"{path.name}.new")
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # beside a server's database nothing made it
     beside.unlink(missing_ok=True)
     with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         file.write(f"{secret}\n")

@@ -1,6 +1,7 @@
 """A database whose folder is read-only, or whose disk is full, is read all the same, and writes are refused."""
 
 import shutil
+import tempfile
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,8 @@ async def test_a_read_only_folder_answers_reads(read_only: Path, open_storage: A
         assert await storage.scopes() == [SCOPE]
         for _ in range(2):
             assert "is read-only: make the file and its folder writable" in await refusal_of(storage)
+        with tempfile.TemporaryDirectory() as elsewhere:
+            assert (await storage.backup(Path(elsewhere))).entries == 1
         await storage.stop()
 
 

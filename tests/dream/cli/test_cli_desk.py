@@ -133,7 +133,7 @@ def test_passes_that_cannot_run_share_a_line_and_no_line_is_too_long(width: int)
     text = " ".join(" ".join(told).split())
     assert "4 compared, 1 cluster" in text
     assert "clusters" not in text
-    assert "2 passes ask a model, none is configured; name one by AGENTCORE_MODEL" in text
+    assert "2 passes ask a model, and there was none (name one by AGENTCORE_MODEL" in text
 
 
 def test_the_changes_of_a_run_tell_what_a_question_is_about(cli: CommandLine):

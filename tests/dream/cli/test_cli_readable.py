@@ -30,8 +30,10 @@ def test_a_certificate_names_pages_of_a_peer_and_databases_with_a_copy(cli: Comm
         cli.good("--scope", scope, "remember", "Somebody sings.")
     page, other = tmp_path / "ana.md", CommandLine(cli._capture, tmp_path / "other")
     assert cli("export", "--all-of", "ana", "--readable", "--output", page).code == 0
-    assert cli("copy", "--from", cli.data, "--to", other.data).code == 0
     erase = ("forget", "--everything", "--yes")
+    cli.good("--scope", "acme/agent/gone", "remember", "Somebody sang.")
+    cli.good("--scope", "acme/agent/gone", *erase)
+    assert "Copied 2 scopes with 2 entries" in cli.good("copy", "--from", cli.data, "--to", other.data)
     ana = "\n".join(cli.json("--scope", "acme/agent/ana", *erase)["beyond_reach"])
     assert f"readable export {page} of " in ana
     assert f"copy {other.database} of " in ana

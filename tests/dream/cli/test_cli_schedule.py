@@ -31,6 +31,15 @@ def test_a_scope_is_told_when_it_dreams_next_and_what_it_waits_for(cli: CommandL
     assert f"next dream   {told.partition(': ')[2].splitlines()[0]}" in status
 
 
+def test_a_bound_of_the_day_that_is_spent_is_told_by_its_name_and_in_words(cli: CommandLine):
+    cli("remember", "Ana likes tea.")
+    written(cli.data, "[dreaming.model]\ncalls_per_day = 0\n")
+    told = " ".join(cli("explain").out.split())
+    assert "model.calls_per_day is used up for today, and nothing that waits needs it" in told
+    written(cli.data, "[dreaming.model]\ntokens_per_day = 9_000\n")
+    assert "(9,000 tokens left today)" in " ".join(cli("explain").out.split())
+
+
 def test_after_a_dream_nothing_is_due_before_something_changes(cli: CommandLine):
     cli("remember", "Ana likes tea.")
     watched = cli("run", "--watch")

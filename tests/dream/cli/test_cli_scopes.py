@@ -1,5 +1,6 @@
 """Many scopes at the command line, and the switches of each."""
 
+import asyncio
 import sqlite3
 import time
 from contextlib import closing
@@ -55,6 +56,19 @@ def test_usage_exports_and_the_doctor_go_by_a_pattern_too(cli: CommandLine):
     assert cli("--scope", "nobody/*/*", "usage").code == 2
 
 
+def test_what_the_doctor_notes_of_several_scopes_alike_is_told_once(cli: CommandLine):
+    async def recalled() -> None:
+        async with AgentHostBuilder(cli.data).with_memory().with_dreaming(in_background=False).build() as host:
+            for scope in ("acme/rex/ana", "acme/rex/ben"):
+                await host.for_scope(scope).memory.recall("tea")
+
+    three(cli)
+    asyncio.run(recalled())
+    found = cli.json("doctor", "--all-scopes")["findings"]
+    (told,) = [one["detail"] for one in found if one["subject"].endswith("promotion")]
+    assert told.startswith("in 2 scopes (acme/rex/ana, acme/rex/ben): no entry meets ")
+
+
 def test_the_doctor_examines_a_folder_whose_usual_scope_is_empty(cli: CommandLine):
     three(cli)
     examined = cli.json("doctor")
@@ -72,7 +86,17 @@ def test_several_scopes_are_erased_only_when_a_person_or_yes_says_so(cli: Comman
     cli.good("--scope", "acme/*/*", "forget", "--everything", "--yes")
     left = {one["scope"]: one["entries"] for one in cli.json("scopes")["scopes"]}
     assert (left["beta/agent/ana"], sum(left.values())) == (2, 2)
-    assert cli("--scope", "beta/*/*", "forget", "3f2a91").code == 2
+    told = cli("--scope", "beta/*/*", "forget", "3f2a91")
+    assert (told.code, "else name one scope" in told.complaint) == (2, True)
+
+
+def test_of_a_pattern_all_about_a_peer_is_erased_and_nothing_else(cli: CommandLine):
+    three(cli)
+    about = ("--scope", "acme/*/*", "forget", "--yes", "--all-of")
+    told = cli(*about, "nobody")
+    assert (told.code, "see the names with `dream scopes`" in told.complaint) == (2, True)
+    cli.good(*about, "ana")
+    assert held(cli) == {"acme/rex/ben": 2, "beta/agent/ana": 2}
 
 
 def paused(cli: CommandLine) -> set[str]:

@@ -47,7 +47,7 @@ def copy_examples(target: Path) -> list[Path]:
     Raises:
         MissingExamplesError: it is not there.
     """
-    target.mkdir(parents=True, exist_ok=True)
+    target.mkdir(mode=0o700, parents=True, exist_ok=True)
     package = Path(dream.__file__).parent
     for home in (package / "_examples", package.parent / "docs" / "examples"):
         if (home / FILES[0]).is_file():

@@ -164,7 +164,7 @@ async def _each(session: CliSession, pattern: ScopePattern, folder: Path | None,
 
 def _make(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise UnwritableFileError(path=str(folder), problem=os.strerror(error.errno or 0)) from error
 

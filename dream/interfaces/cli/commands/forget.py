@@ -57,7 +57,8 @@ async def forget(
         conversation: Redact all turns of this session instead, and remove every entry that was learnt from them.
         turn: Redact this turn instead, and remove every entry that was learnt from it.
         everything: Erase all that the scope of --scope holds.
-        all_of: Erase all scopes of the workspace that are about this peer.
+        all_of: Erase all scopes of the workspace of `--scope` that are about this peer; of those that fit where it
+            holds `*`, as in `acme/*/*`.
         turns: What of the conversation goes with an entry: what it rests on, also what else says it, or no text of it.
         all_scopes: With --everything, erase all scopes; those that fit where `--scope` holds `*`, as in `acme/*/*`.
         new_key: Forget nothing; remember what is forgotten later by the key of this host, since the former is lost.
@@ -74,9 +75,10 @@ async def forget(
         raise ConflictingOptionsError(first="--all-scopes", second=f"--scope {session.scope}")
     pattern = pattern_of(session, is_every=all_scopes)
     if pattern is not None:
-        if not everything:
-            raise MissingSettingError(what="--everything", remedy="of several scopes only all can be forgotten")
-        await _erase_each(session, pattern, yes=yes)
+        if not everything and all_of is None:
+            told = "of several scopes all goes (--everything), or all about a peer (--all-of); else name one scope"
+            raise InvalidOptionsError(field="--scope", value=str(pattern), allowed=told)
+        await _erase_each(session, pattern, all_of, yes=yes)
         return
     async with session.host(Access.AMEND) as host:
         if new_key:
@@ -146,7 +148,7 @@ async def _erase(host: Host, session: CliSession, observed: str | None, *, yes: 
     )
     preview = await host.erase(**what, preview=True)
     if not preview.erasures:
-        raise MissingSettingError(what=f"scope about {observed!r}", remedy="see the names with `dream status`")
+        raise _nobody(observed)
     question, declined = "Erase all of this for good?", "Nothing was erased."
     lines = erasure_lines(preview, width, is_done=False)
     if not yes and not session.screen.confirm(lines, question=question, declined=declined):
@@ -155,9 +157,16 @@ async def _erase(host: Host, session: CliSession, observed: str | None, *, yes: 
     session.screen.show(done.document, lambda: erasure_lines(done, width, is_done=True))
 
 
-async def _erase_each(session: CliSession, pattern: ScopePattern, *, yes: bool) -> None:
+def _nobody(observed: str | None) -> MissingSettingError:
+    return MissingSettingError(what=f"scope about {observed!r}", remedy="see the names with `dream scopes`")
+
+
+async def _erase_each(session: CliSession, pattern: ScopePattern, observed: str | None, *, yes: bool) -> None:
     """Erase several scopes, once all that goes was shown and asked about as one."""
-    named, width = await named_scopes(session, pattern), session.screen.width
+    width = session.screen.width
+    named = [one for one in await named_scopes(session, pattern) if observed in {None, one.observed}]
+    if not named:
+        raise _nobody(observed)
     async with session.host(Access.AMEND, needs_scope=False) as host:
         if not yes:
             lines = [

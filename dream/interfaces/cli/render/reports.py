@@ -220,8 +220,8 @@ def _unable_lines(unable: Mapping[str, frozenset[str]], width: int) -> Lines:
     others = {name: missing for name, missing in unable.items() if name not in (*asking, *writing)}
     if asking:
         ask = "asks a model" if len(asking) == 1 else "ask a model"
-        name_one = "none is configured; name one by AGENTCORE_MODEL, or in [llm] of agentcore.toml"
-        told = f"{counted(len(asking), 'pass', 'passes')} {ask}, {name_one}: {', '.join(asking)}"
+        name_one = "name one by AGENTCORE_MODEL or in [llm] of agentcore.toml, and leave --no-model out"
+        told = f"{counted(len(asking), 'pass', 'passes')} {ask}, and there was none ({name_one}): {', '.join(asking)}"
         yield from paragraph(told, width, rest="  ", tone=Tone.FAINT)
     if writing:
         write = "writes" if len(writing) == 1 else "write"

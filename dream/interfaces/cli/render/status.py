@@ -95,11 +95,17 @@ def _row(gate: Gate) -> tuple[str, str, str]:
         return "open" if gate.is_open else "shut", gate.name.value, f"{told} ({_under_way(gate)})"
     if gate.name in {GateName.DREAMING, GateName.LEARNING}:
         return "open" if gate.is_open else "shut", gate.name.value, f"{told} (by {gate.threshold})"
-    measured = [
-        f"{verb} {_measured_text(value)}"
-        for verb, value in (("is", gate.value), ("needs", gate.threshold))
-        if value is not None and not isinstance(value, bool)  # of these the words and open or shut say all
-    ]
+    if gate.name is GateName.BUDGET:
+        spent = str(gate.threshold).partition("more of ")[2]
+        if spent:
+            told = f"model.{spent} is used up for today{', and nothing that waits needs it' if gate.is_open else ''}"
+        measured = [f"{_measured_text(gate.value)} tokens left today"] if gate.value and not spent else []
+    else:
+        measured = [
+            f"{verb} {_measured_text(value)}"
+            for verb, value in (("is", gate.value), ("needs", gate.threshold))
+            if value is not None and not isinstance(value, bool)  # of these the words and open or shut say all
+        ]
     measured += [f"opens {when(gate.until)}" if gate.until is not None and not gate.is_open else ""]
     figures = "; ".join(filter(None, measured))
     return "open" if gate.is_open else "shut", gate.name.value, f"{told}{f' ({figures})' if figures else ''}"
