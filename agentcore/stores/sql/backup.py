@@ -19,7 +19,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Final
 
-from agentcore.errors import InvalidBackupError, InvalidOptionsError, StorageUnavailableError
+from agentcore.errors import InvalidBackupError, StorageUnavailableError
 from agentcore.stores.sql.engines.reading_only import ReadingPlace
 from agentcore.stores.sql.leases import is_gone, machine, process_mark
 from agentcore.stores.sql.schema import KNOWN_REVISIONS, RETIRED_REVISIONS
@@ -82,10 +82,7 @@ def write_backup(database: Path, folder: Path, at: datetime, *, mark: str = "") 
     Raises:
         StorageUnavailableError: the folder or the file cannot be written, or the database not read.
         InvalidBackupError: what was written is damaged; nothing is left of it.
-        InvalidOptionsError: *folder* is a file.
     """
-    if folder.is_file():
-        raise InvalidOptionsError(field="to", value=str(folder), allowed="it is a file: name a folder")
     name = f"{at:%Y%m%dT%H%M%S}{at.microsecond:06d}Z{mark}"
     with _said_of(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

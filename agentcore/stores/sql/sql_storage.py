@@ -16,7 +16,7 @@ from agentcore.domain.actor import HOST, Actor
 from agentcore.domain.decay import Decay
 from agentcore.domain.scope import Scope
 from agentcore.domain.temporal import to_micros
-from agentcore.errors import HostNotStartedError, StorageError, StorageUnavailableError
+from agentcore.errors import HostNotStartedError, InvalidOptionsError, StorageError, StorageUnavailableError
 from agentcore.stores.acting import Acting, acting
 from agentcore.stores.forgetting import Erasure
 from agentcore.stores.sql.authorship import keep_authorship
@@ -227,12 +227,19 @@ class SqlStorage:
         Raises:
             StorageUnavailableError: the memory is in no file, or the folder cannot be written.
             InvalidBackupError: what was written is damaged; nothing is left of it.
+            InvalidOptionsError: *folder* is a file.
         """
         database, file = self._database, self._database.file
         if file is None:
             raise StorageUnavailableError(path=database.name, problem="cannot be backed up", remedy=database.no_backup)
         target = folder or backup_folder(file.parent)
-        made = await _on(self._read_threads, lambda: write_backup(file, target, self._clock.now()))
+
+        def write() -> Backup:
+            if folder is not None and folder.is_file():
+                raise InvalidOptionsError(field="to", value=str(folder), allowed="it is a file: name a folder")
+            return write_backup(file, target, self._clock.now())
+
+        made = await _on(self._read_threads, write)
         if database.refusal is None:  # where nothing can be written, nothing is noted either
             await _on(self._write_threads, lambda: self._note_copy(made))
         return made

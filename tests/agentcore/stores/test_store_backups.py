@@ -16,7 +16,7 @@ from test_store_faults import content, damage, names
 from test_store_migrations import upgrade_to
 
 from agentcore.domain import RecordKind, Scope
-from agentcore.errors import InvalidBackupError, StorageCorruptError, StorageUnavailableError
+from agentcore.errors import InvalidBackupError, InvalidOptionsError, StorageCorruptError, StorageUnavailableError
 from agentcore.hosting.off_limits import OffLimits
 from agentcore.hosting.switches import Switchboard
 from agentcore.hosting.tokens import AccessTokens
@@ -110,8 +110,10 @@ async def test_a_memory_that_lies_in_no_file_has_no_backup(open_storage: Any):
 async def test_a_folder_that_cannot_be_written_is_said_so(path: Path, tmp_path: Path, open_storage: Any):
     storage = await open_storage(path)
     (tmp_path / "file").touch()
-    with pytest.raises(StorageUnavailableError, match="name another folder"):
+    with pytest.raises(InvalidOptionsError, match="it is a file: name a folder"):
         await storage.backup(tmp_path / "file")
+    with pytest.raises(StorageUnavailableError, match="name another folder"):
+        await storage.backup(tmp_path / "file" / "below")
 
 
 async def test_what_a_killed_process_left_is_removed_by_the_next_backup(path: Path, open_storage: Any):

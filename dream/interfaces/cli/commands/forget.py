@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _LEAST_PREFIX = 6
 _NAMED = 10
+_SEVERAL = "of several scopes all goes (--everything), or all about a peer (--all-of); else name one scope"
 _NAMES = ("entry", "--session", "--turn", "--everything", "--all-of", "--new-key")
 _NEW_KEY = (
     "What is forgotten from now on is remembered by the key of this host; texts forgotten before are known by origin."
@@ -57,8 +58,7 @@ async def forget(
         conversation: Redact all turns of this session instead, and remove every entry that was learnt from them.
         turn: Redact this turn instead, and remove every entry that was learnt from it.
         everything: Erase all that the scope of --scope holds.
-        all_of: Erase all scopes of the workspace of `--scope` that are about this peer; of those that fit where it
-            holds `*`, as in `acme/*/*`.
+        all_of: Erase all scopes of the workspace of `--scope` that are about this peer, or those that its `*` fits.
         turns: What of the conversation goes with an entry: what it rests on, also what else says it, or no text of it.
         all_scopes: With --everything, erase all scopes; those that fit where `--scope` holds `*`, as in `acme/*/*`.
         new_key: Forget nothing; remember what is forgotten later by the key of this host, since the former is lost.
@@ -76,8 +76,7 @@ async def forget(
     pattern = pattern_of(session, is_every=all_scopes)
     if pattern is not None:
         if not everything and all_of is None:
-            told = "of several scopes all goes (--everything), or all about a peer (--all-of); else name one scope"
-            raise InvalidOptionsError(field="--scope", value=str(pattern), allowed=told)
+            raise InvalidOptionsError(field="--scope", value=str(pattern), allowed=_SEVERAL)
         await _erase_each(session, pattern, all_of, yes=yes)
         return
     async with session.host(Access.AMEND) as host:
