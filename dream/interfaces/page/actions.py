@@ -84,8 +84,9 @@ async def reject(api: ApiCalls, form: Form) -> Done:
     """Decline what waits: no dream proposes it again for the same reason."""
     if not _ids(form):
         return _NOTHING_SELECTED
-    report = await _decide(api, "reject", _ids(form))
-    return _done(f"Rejected: {len(_ids(form)):,}.", report)
+    await _decide(api, "reject", _ids(form))
+    # No link to an undo: it would bring back nothing, since of what was rejected the marks alone are kept.
+    return _done(f"Rejected: {len(_ids(form)):,}. No dream proposes it again, and no undo brings it back.")
 
 
 async def answer(api: ApiCalls, form: Form) -> Done:

@@ -43,7 +43,7 @@ def plain(problem: Mapping[str, Any]) -> Mapping[str, Any]:
     faults = problem.get("faults")
     if not faults:
         return problem
-    field = faults[0]["where"].split(".")[1:2]
+    field: list[str] = str(faults[0]["where"]).split(".")[1:2]
     name = _NAMES.get(field[0], field[0].replace("_", " ")) if field else "form"
     what = re.sub(r"^(Input|Value|String|List)\b", "it", faults[0]["what"].removeprefix("Value error, ")).rstrip(".")
     what = what.split(", unable to parse")[0]

@@ -347,7 +347,9 @@ async def test_changes_and_errors_are_told_in_words_and_what_was_decided_waits_n
         assert f'memories/{kept.id}" dir="auto">Ana keeps bees.</a>' in page
         assert re.search(r'<ins><time datetime="[^"]+Z">\d{4}-\d\d-\d\d \d\d:\d\d UTC</time></ins>', page)
         (proposal,) = re.findall(r'name="id" value="(\w+)">\s*<button class="main"', page)
-        await person.do("reject", id=proposal)
+        told = texts((await person.do("reject", id=proposal)).text)
+        assert "no undo brings it back." in told
+        assert "Undo it" not in told
         assert "1 proposed, none of them waits" in texts(await person.see())
         told = texts((await person.do("edit", memory=kept.id, text="Ana keeps bees.", importance="7")).text)
         assert "Importance: it should be less than or equal to 1. Nothing was done." in told
