@@ -2,13 +2,15 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
 from agentcore.domain.scope import Scope
 from agentcore.hosting.services import HostServices
-from agentcore.stores.storage import ReadView, UnitOfWork
+from agentcore.llm.chat import ChatClient, ChatRequest, Completion
+from agentcore.stores.storage import ReadView, Storage, UnitOfWork
+from dream.cycle.running.budget import estimated
 from dream.cycle.running.run_envelope import RunEnvelope, asked_for, carry_out, deferred
 from dream.cycle.running.runner import PAUSED, Runner
 from dream.cycle.running.step_writer import StepWriter
@@ -21,7 +23,7 @@ from dream.errors import OutdatedPlanError, UnknownPlanError
 from dream.options import DreamOptions
 from dream.passes import DreamPass, ModelPass, arranged
 from dream.stores import dream_stores
-from dream.stores.calls import Forgets
+from dream.stores.calls import CallKey, Forgets
 
 
 class PlanService:
@@ -49,14 +51,15 @@ class PlanService:
         Raises:
             UnknownPassError: a pass was named that does not exist.
         """
-        parts, created_at = self._parts, self._parts.clock.now()
+        parts, created_at, plan_id = self._parts, self._parts.clock.now(), self._parts.ids.new()
+        chat = None if parts.chat is None else _ChargedClient(parts.chat, parts.storage, scope, plan_id)
         steps: list[tuple[str, StepDraft]] = []
         async with parts.storage.snapshot(scope) as copy:
             recall = parts.recall.on(copy)
             await recall.start()
             try:
                 reading = None if parts.workspaces is None else parts.workspaces.read_only()
-                trial = replace(parts, storage=copy, recall=recall, workspaces=reading)
+                trial = replace(parts, chat=chat, storage=copy, recall=recall, workspaces=reading)
                 forgets = await copy.write(scope, _clear_the_way)
                 runner = Runner(trial, self._options.applying())
                 report = await runner.run(
@@ -66,13 +69,14 @@ class PlanService:
                 taken = await copy.read(scope, lambda view: dream_stores(view).calls.taken(report.run_id))
             finally:
                 await recall.stop()
-        plan = Plan(plan_id=parts.ids.new(), created_at=created_at, report=report, rows=tuple(rows), steps=tuple(steps))
+        plan = Plan(plan_id=plan_id, created_at=created_at, report=report, rows=tuple(rows), steps=tuple(steps))
 
         def keep(unit: UnitOfWork) -> None:
             books = dream_stores(unit)
             # A `forget` meanwhile would have dropped the plan, had it been here.
             if books.calls.forgets() == forgets:
                 books.plans.save(plan)
+            books.calls.settle_all(plan_id)
             books.calls.count(taken)
 
         await parts.storage.write(scope, keep)
@@ -123,6 +127,37 @@ class PlanService:
             unit.activity.notify()
 
         return await carry_out(parts, options, opening, take, ending=end, on_begin=on_begin)
+
+
+@dataclass(frozen=True, slots=True)
+class _ChargedClient:
+    """Puts the calls of a plan on record beside its copy, which goes with the process; lives until the plan is made.
+
+    Args:
+        client: Who is asked.
+        storage: Where they are on record until what they cost is counted there.
+        scope: Whose memory.
+        plan_id: The plan.
+    """
+
+    client: ChatClient
+    storage: Storage
+    scope: Scope
+    plan_id: str
+
+    @property
+    def options(self) -> object:
+        """The client's options; None where it has none that are known."""
+        return getattr(self.client, "options", None)
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """Return the answer of the client; see `ChatClient`."""
+        key = CallKey(run_id=self.plan_id, pass_name=request.purpose, batch_key="plan", round=1)
+        model = request.model or ""
+        await self.storage.write(
+            self.scope, lambda unit: dream_stores(unit).calls.begin(key, estimated(request), model=model)
+        )
+        return await self.client.complete(request)
 
 
 def _clear_the_way(unit: UnitOfWork) -> Forgets:

@@ -262,6 +262,11 @@ class CallStore:
         """Take back what `begin` put on record, in the transaction that says what came of the call."""
         self._transaction.execute(_SETTLE, **_parameters(key))
 
+    def settle_all(self, run_id: str) -> None:
+        """Take back all that `begin` put on record of a run."""
+        begun = (model_failures.c.run_id == run_id) & (model_failures.c.failure == NO_ANSWER)
+        self._transaction.execute(delete(model_failures).where(of_my_scope(model_failures), begun))
+
     def fail(self, key: CallKey, tries: Sequence[FailedTry], *, model: str) -> None:
         """Record tries that gave no answer."""
         self._failures(key, [(one.failure.value, one.usage) for one in tries], model)

@@ -55,8 +55,10 @@ async def test_what_other_scopes_spent_today_counts_toward_the_bounds_of_all_alo
     assert (found.calls, found.reason) == (calls, reason)
 
 
-async def test_a_dream_cancelled_in_a_call_is_charged_what_the_call_may_cost(world_on_disk: World):
+@pytest.mark.parametrize("work", ["run", "plan"])
+async def test_a_dream_cancelled_in_a_call_is_charged_what_the_call_may_cost(world_on_disk: World, work: str):
     one = bounded(world_on_disk, calls_per_day=3)
+    await one.add("Ana likes green tea", "Ana likes green teas")
     asked = 0
 
     async def never(_: ChatRequest) -> Completion:
@@ -68,7 +70,8 @@ async def test_a_dream_cancelled_in_a_call_is_charged_what_the_call_may_cost(wor
 
     waiting = replace(one, chat=VerifyingChatClient([never] * 4))
     for _ in range(4):
-        dreaming = asyncio.create_task(waiting.run_passes(Curious(["question"])))
+        asking = getattr(waiting.dreams, work)(passes=["memory-consolidation"])
+        dreaming = asyncio.create_task(asking)
         with suppress(asyncio.CancelledError):
             await dreaming
     assert asked == 3
