@@ -80,7 +80,7 @@ class UsageRow:
         return self.input_tokens + self.output_tokens
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON values; what the row is not told apart by is left out."""
+        """Return plain JSON values; what the row is not told apart by is left out, and calls without answer if none."""
         keys = {"day": self.day and self.day.isoformat(), "pass": self.pass_name, "model": self.model}
         return {
             **{name: value for name, value in keys.items() if value is not None},
@@ -88,8 +88,7 @@ class UsageRow:
             "failed": self.failed,
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
-            "unanswered": self.unanswered,
-            "unanswered_tokens": self.unanswered_tokens,
+            **({"unanswered": self.unanswered, "unanswered_tokens": self.unanswered_tokens} if self.unanswered else {}),
         }
 
 

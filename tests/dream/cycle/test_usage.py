@@ -139,5 +139,5 @@ def test_adding_up_loses_and_doubles_nothing(rows: list[UsageRow], by: frozenset
 
 def test_a_row_shows_only_what_it_is_told_apart_by():
     shown = UsageRow(day=date(2025, 6, 14), calls=1).to_json()
-    counts = ("failed", "input_tokens", "output_tokens", "unanswered", "unanswered_tokens")
+    counts = ("failed", "input_tokens", "output_tokens")
     assert shown == {"day": "2025-06-14", "calls": 1, **dict.fromkeys(counts, 0)}
