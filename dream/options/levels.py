@@ -427,10 +427,11 @@ class OptionLevels:
 
 def in_words(refused: Mapping[str, Exception]) -> dict[str, str]:
     """Return why each edit is not possible, as people read it."""
-    return {
-        path: " ".join(map(str, error.exceptions)) if isinstance(error, ExceptionGroup) else str(error)
-        for path, error in refused.items()
-    }
+    return {path: " ".join(map(str, _parts(error))) for path, error in refused.items()}
+
+
+def _parts(error: Exception) -> Sequence[Exception]:
+    return cast("ExceptionGroup[Exception]", error).exceptions if isinstance(error, ExceptionGroup) else (error,)
 
 
 def is_said(path: str, said: Collection[str]) -> bool:
