@@ -180,6 +180,7 @@ async def test_a_report_is_plain_json(desk: Desk) -> None:
         "added": {"entry": 1},
         "known": {},
         "skipped": {"entry": {"prose": 1}},
+        "unknown_fields": {},
         "notes": {},
         "sessions": 0,
     }
