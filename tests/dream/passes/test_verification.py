@@ -215,10 +215,10 @@ async def test_a_call_reads_no_more_than_sixty_statements_and_their_checks(world
     assert all(one.verdict is EvidenceVerdict.VERIFIED for one in await world.active())
 
 
-@pytest.mark.parametrize("at", range(8))
+@pytest.mark.parametrize("at", range(10))
 async def test_killed_anywhere_it_pays_for_each_question_once(world: World, at: int):
     reader = await lamps(world)
-    # Of calls in flight together, the process dies before it can store the second.
+    # What is in flight when the process dies has no stored answer and is asked again: one call at most.
     world = replace(world, options=world.options.replace(model=ModelOptions(calls_in_flight=1)))
 
     def die(number: int) -> None:
@@ -229,10 +229,13 @@ async def test_killed_anywhere_it_pays_for_each_question_once(world: World, at: 
     storage = WatchedStorage(world.storage, after=die)
     with pytest.raises(BaseException):  # noqa: B017, PT011 - a dead process, alone or in a group
         await verify(replace(world, storage=storage), reader)
+    told = [call for run in await world.dreams.runs() for call in await world.dreams.calls(run.run_id)]
+    in_flight = len(reader.asked) - len([call for call in told if not call.failed])
+    assert in_flight in {0, 1}
     world.clock.advance(world.options.lease)
     await world.dreams.run(passes=["exact-fold"])
     await verify(world, reader)
-    assert len(reader.asked) == 2
+    assert len(reader.asked) == 2 + in_flight
     assert all(one.verdict is EvidenceVerdict.VERIFIED for one in await world.active())
 
 
