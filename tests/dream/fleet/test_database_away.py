@@ -80,7 +80,8 @@ async def test_a_dream_that_is_broken_off_stores_what_is_still_answered_and_the_
 
         async def second(_: ChatRequest) -> str:
             await both.wait()
-            while connection.execute("SELECT count(*) FROM agentcore.model_calls").fetchone() == (0,):
+            waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'agentcore.steps'::regclass"
+            while connection.execute(waits).fetchone() == (0,):  # the first answer is stored then, and its step waits
                 await asyncio.sleep(0.02)
             await asyncio.to_thread(own_server.stop)
             await asyncio.sleep(0.6)  # longer than a step waits for it

@@ -150,6 +150,7 @@ async def test_of_keys_in_quick_succession_the_first_alone_decides_and_can_be_un
         assert len((await server.client.get("/api/v1/proposals")).json()["proposals"]) == 1
         await tab.click("text=Undo it …")
         await tab.wait_for_selector("h1 >> text=Undo")
+        await tab.wait_for_load_state()  # the keys are there then
         await tab.keyboard.press("a")
         await tab.wait_for_selector("text=Taken back")
         assert len((await server.client.get("/api/v1/proposals")).json()["proposals"]) == 2
