@@ -140,7 +140,7 @@ def is_in_pieces(text: FoldedText, marks: Sequence[Mark]) -> bool:
         return False
     for pattern in _PIECES:
         for run in pattern.finditer(text.folded):
-            is_behind = bool(named) and _is_within(named, run.start(), _AROUND, 0)
+            is_behind = _is_within(named, run.start(), _AROUND, 0)
             if is_behind and (pattern is not _PIECES[0] or _is_mixed(run.group())):
                 return True
     return False

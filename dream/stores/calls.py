@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
-from sqlalchemy import bindparam, delete, func, insert, literal, null, select
+from sqlalchemy import ColumnElement, Table, bindparam, delete, func, insert, literal, null, select
 
 from agentcore.domain.temporal import to_micros
 from agentcore.llm.chat import Completion, FinishReason, Usage
@@ -43,21 +43,20 @@ SHARED = "+"
 """Ends the key of an answer that several exchanges share, until it is split."""
 
 _LONGEST_FAILURE = 32
-_THIS = (
-    of_my_scope(model_calls)
-    & (model_calls.c.run_id == bindparam("of_run"))
-    & (model_calls.c.pass_name == bindparam("of_pass"))
-    & (model_calls.c.batch_key == bindparam("of_batch"))
-    & (model_calls.c.attempt == bindparam("of_attempt"))
-)
-_BEGUN = (
-    of_my_scope(model_failures)
-    & (model_failures.c.run_id == bindparam("of_run"))
-    & (model_failures.c.pass_name == bindparam("of_pass"))
-    & (model_failures.c.batch_key == bindparam("of_batch"))
-    & (model_failures.c.attempt == bindparam("of_attempt"))
-    & (model_failures.c.failure == NO_ANSWER)
-)
+
+
+def _with_key(table: Table) -> ColumnElement[bool]:
+    return (
+        of_my_scope(table)
+        & (table.c.run_id == bindparam("of_run"))
+        & (table.c.pass_name == bindparam("of_pass"))
+        & (table.c.batch_key == bindparam("of_batch"))
+        & (table.c.attempt == bindparam("of_attempt"))
+    )
+
+
+_THIS = _with_key(model_calls)
+_BEGUN = _with_key(model_failures) & (model_failures.c.failure == NO_ANSWER)
 _NEWEST_BEGUN = select(func.max(model_failures.c.pk)).where(_BEGUN).scalar_subquery()
 _SETTLE = delete(model_failures).where(model_failures.c.pk == _NEWEST_BEGUN)
 _FIND = select(model_calls).where(_THIS)

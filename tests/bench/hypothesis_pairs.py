@@ -84,6 +84,7 @@ def _write(folder: Path, ours: list[Texts], theirs: list[Texts]) -> None:
     lines: list[Any] = ["# Pairs of records", "", _ASKED, ""]
     for number, (_, (one, other)) in enumerate(drawn, 1):
         lines += [f"{number}. A: {one}", f"   B: {other}", ""]
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "pairs.md").write_text("\n".join(lines), encoding="utf-8")
     key = [f"{number}. {origin}" for number, (origin, _) in enumerate(drawn, 1)]
     (folder / "pairs-key.md").write_text("\n".join(key) + "\n", encoding="utf-8")
